@@ -10,7 +10,7 @@ pub struct Aggregate {
     /// The mean over the seeds that have a value; `None` if none has.
     pub mean: Scores,
     /// The standard deviation with n − 1 over the same seeds; `None` for fewer than two, since one
-    /// run says nothing about spread and a zero would claim it does.
+    /// run has no spread and a zero would look like a measured one.
     pub std: Scores,
 }
 

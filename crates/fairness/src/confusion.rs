@@ -1,4 +1,4 @@
-//! Who was taken for whom: the counts every metric is made of.
+//! Confusion matrices: the counts that every metric is computed from.
 
 use crate::{Error, Result};
 

@@ -1,4 +1,4 @@
-//! What can be wrong with a question or a frame.
+//! Errors of questions, frames and names.
 
 /// Shorthand for results of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -8,7 +8,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// The parts of a question do not fit together: a slice has another length than the labels, a
-    /// node does not exist, a class is not below C. Whoever put the question together is to blame.
+    /// node does not exist, a class is not below C. The cause is the code that assembled the
+    /// question.
     #[error("{what}: expected {expected}, found {found}")]
     Inconsistent {
         /// The part, for example `prediction of node 7`.

@@ -4,10 +4,11 @@ use boostfgl_graph::Labels;
 use serde::{Deserialize, Serialize};
 
 use crate::metrics::{BUILTIN, MetricRegistry};
+use crate::scores::percent;
 use crate::{Confusion, Error, Group, GroupSizes, GroupTable, Percent, Result, Scores};
 
-/// Predictions and everything needed to judge them. Slices "per node" are indexed by the nodes of
-/// the input graph.
+/// Predictions and everything needed to evaluate them. Slices "per node" are indexed by the nodes
+/// of the input graph.
 ///
 /// ```
 /// use boostfgl_fairness::Question;
@@ -36,8 +37,8 @@ pub struct Question<'a> {
     pub truth: &'a Labels,
     /// The predicted class per node.
     pub prediction: &'a [u32],
-    /// The nodes that are evaluated, each once: the test nodes. Those without a label cannot be evaluated
-    /// and are skipped.
+    /// The nodes that are evaluated, each once: the test nodes. Those without a label cannot be
+    /// evaluated and are skipped.
     pub nodes: &'a [u32],
     /// The client that owns each node.
     pub client: &'a [u32],
@@ -49,7 +50,7 @@ pub struct Question<'a> {
     pub heterophilous: &'a [bool],
 }
 
-/// For whom the predictions work.
+/// Scores overall, by group and by client.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Evaluation {
     /// The four headline metrics.
@@ -60,7 +61,7 @@ pub struct Evaluation {
     pub clients: Vec<ClientScores>,
 }
 
-/// How one client fares, evaluated on its own nodes alone.
+/// The scores of one client, evaluated on its own nodes alone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClientScores {
     /// Its number.
@@ -75,12 +76,13 @@ pub struct ClientScores {
 }
 
 impl Question<'_> {
-    /// Evaluates the predictions. Time O(n + K C²) for n evaluated nodes, K clients and C classes; memory
-    /// O(n + C²).
+    /// Evaluates the predictions. Time O(n + K C²) for n evaluated nodes, K clients and C classes;
+    /// memory O(n + C²).
     ///
     /// # Errors
-    /// If a slice does not have one entry per node, a evaluated node does not exist, its prediction is
-    /// not below C, its client not below K, or a client has fewer nodes than evaluated ones.
+    /// If a slice does not have one entry per node, an evaluated node does not exist, its
+    /// prediction is not below C, its client not below K, or a client has fewer nodes than
+    /// evaluated ones.
     pub fn evaluate(&self) -> Result<Evaluation> {
         self.evaluate_with(&BUILTIN)
     }
@@ -91,11 +93,11 @@ impl Question<'_> {
     /// As [`Question::evaluate`].
     pub fn evaluate_with(&self, metrics: &MetricRegistry) -> Result<Evaluation> {
         let parts = self.check()?;
-        let empty = || std::array::from_fn(|_| Confusion::new(self.truth.classes()));
-        let mut pooled: [Confusion; 6] = empty();
+        let classes = self.truth.classes();
+        let mut pooled = empty_tallies(classes);
         let mut tables = Vec::with_capacity(parts.len());
         for (nodes, &size) in parts.iter().zip(self.client_sizes) {
-            let mut local: [Confusion; 6] = empty();
+            let mut local = empty_tallies(classes);
             self.count(nodes, &mut local)?;
             for (sum, part) in pooled.iter_mut().zip(&local) {
                 sum.merge(part)?;
@@ -178,16 +180,20 @@ impl Question<'_> {
     }
 }
 
+/// A confusion matrix without a node for each group.
+fn empty_tallies(classes: usize) -> [Confusion; 6] {
+    std::array::from_fn(|_| Confusion::new(classes))
+}
+
 impl Evaluation {
     /// The same in percent, as files hold it; sizes stay counts.
     pub fn percent(self) -> Percent<Self> {
-        let change = |fraction: f64| 100.0 * fraction;
         let clients = self.clients.into_iter();
         Percent(Self {
-            scores: self.scores.map(change),
-            groups: self.groups.map(change),
+            scores: self.scores.map(percent),
+            groups: self.groups.map(percent),
             clients: clients
-                .map(|client| ClientScores { scores: client.scores.map(change), ..client })
+                .map(|client| ClientScores { scores: client.scores.map(percent), ..client })
                 .collect(),
         })
     }
@@ -214,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn unlabelled_nodes_are_not_judged() {
+    fn unlabelled_nodes_are_not_evaluated() {
         let answer = question(&truth()).evaluate().unwrap();
         let sizes = answer.groups.sizes();
         assert_eq!((sizes.all, sizes.heterophilous, sizes.minority, sizes.majority), (3, 0, 2, 1));
@@ -234,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_judge_is_not_an_error() {
+    fn no_node_to_evaluate_is_not_an_error() {
         let truth = truth();
         let answer =
             Question { nodes: &[], client_sizes: &[], ..question(&truth) }.evaluate().unwrap();

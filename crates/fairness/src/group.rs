@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 /// Which classes are minority classes and which nodes are heterophilous is decided on the graph;
 /// here they are one flag each per node. A node of a class that nothing is known of (no training
 /// node) is neither minority nor majority. [`Group::Homophilous`] is the complement of
-/// [`Group::Heterophilous`] within the evaluated nodes, so it also holds the nodes without neighbours,
-/// which have no homophily at all.
+/// [`Group::Heterophilous`] within the evaluated nodes, so it also holds the nodes without
+/// neighbours, which have no homophily at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Group {

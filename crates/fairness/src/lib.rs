@@ -1,8 +1,8 @@
-//! Predictions in, *for whom* out.
+//! Scores of predictions, overall, by group of nodes and by client.
 //!
-//! A [`Question`] holds what was true, what was predicted, who owns each node and which nodes are
-//! at a disadvantage; its answer is an [`Evaluation`]: the four headline [`Scores`], the same by
-//! group and by client. Nothing here knows how the predictions came about.
+//! A [`Question`] holds the true and the predicted classes, the client of each node and the nodes
+//! that are at a disadvantage; its answer is an [`Evaluation`]: the four headline [`Scores`], the
+//! same by group and by client. It does not depend on how the predictions were made.
 //!
 //! * [`Confusion`] — counts of (truth, prediction) over a set of nodes.
 //! * [`metrics`] — one file per metric, one line each in

@@ -95,8 +95,13 @@ impl Scores {
     /// assert_eq!(scores.percent().0.accuracy.pooled, Some(50.0));
     /// ```
     pub fn percent(self) -> Percent<Self> {
-        Percent(self.map(|fraction| 100.0 * fraction))
+        Percent(self.map(percent))
     }
+}
+
+/// A fraction of 1 in percent.
+pub(crate) fn percent(fraction: f64) -> f64 {
+    100.0 * fraction
 }
 
 /// Values in percent instead of fractions of 1. Files hold the inner value; the type keeps the

@@ -44,14 +44,13 @@ impl GroupTable {
 
     /// How many nodes each group has.
     pub fn sizes(&self) -> GroupSizes {
-        let size = |group| self.row(group).map_or(0, |row| row.size);
         GroupSizes {
-            all: size(Group::All),
-            heterophilous: size(Group::Heterophilous),
-            homophilous: size(Group::Homophilous),
-            minority: size(Group::Minority),
-            majority: size(Group::Majority),
-            hete_min: size(Group::HeteMin),
+            all: self.size(Group::All),
+            heterophilous: self.size(Group::Heterophilous),
+            homophilous: self.size(Group::Homophilous),
+            minority: self.size(Group::Minority),
+            majority: self.size(Group::Majority),
+            hete_min: self.size(Group::HeteMin),
         }
     }
 
@@ -103,6 +102,11 @@ impl GroupTable {
             rows.push(GroupRow { group, size: tally.total() as usize, metrics: values });
         }
         Self { rows }
+    }
+
+    /// The number of nodes of a group.
+    fn size(&self, group: Group) -> usize {
+        self.row(group).map_or(0, |row| row.size)
     }
 
     fn row(&self, group: Group) -> Option<&GroupRow> {

@@ -1,8 +1,8 @@
-//! What must not look like a success: a model that predicts one class only, a loss that did not
-//! fall, a client that would be better off guessing.
+//! Warnings about runs that ended without an error and yet failed: a model that predicts one class
+//! only, a loss that did not fall, a client below the majority-class baseline.
 //!
-//! Each check is a function of plain arguments that gives no, one or several [`Warning`]s. What a
-//! warning says names the class or client, what was found, and where it helps what to do.
+//! Each check is a function of plain arguments that gives no, one or several [`Warning`]s. The text
+//! of a warning names the class or client and what was found, and where it helps what to do.
 
 use boostfgl_graph::Features;
 use serde::{Deserialize, Serialize};
@@ -13,9 +13,9 @@ use crate::{ClassCounts, Confusion};
 /// Something that is wrong with a run though it ended without an error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {
-    /// Of what kind.
+    /// Its kind.
     pub kind: WarningKind,
-    /// What it is about: a class, a client, a column; empty for the run as a whole.
+    /// Its subject: a class, a client, a column; empty for the run as a whole.
     pub subject: String,
     /// One sentence without a full stop; of the first seed, if there are several.
     pub text: String,
@@ -39,7 +39,7 @@ pub enum WarningKind {
     WorseThanGuessing,
     /// A client has no training node.
     NoTrainingNode,
-    /// There is no test node to judge by.
+    /// There is no labelled test node.
     NoTestNode,
     /// No training label is in the minority, or none in the majority.
     NoMinority,
@@ -48,8 +48,8 @@ pub enum WarningKind {
 }
 
 impl WarningKind {
-    /// Whether a model with this warning has learned nothing that a constant answer does not know:
-    /// its metrics are not ranked.
+    /// Whether a model with this warning is no better than a constant prediction: its metrics are
+    /// not ranked.
     pub fn is_collapse(self) -> bool {
         matches!(self, Self::OneClass | Self::Diverged)
     }
@@ -100,10 +100,9 @@ pub fn merge(seeds: impl IntoIterator<Item = Warning>) -> Vec<Warning> {
 /// Classes that a model does not find, from its confusion matrix on the test nodes.
 pub fn unpredicted(confusion: &Confusion, names: &[String], seed: u64) -> Vec<Warning> {
     let counts = confusion.per_class();
-    let count = |class: usize| counts[class].truth;
     let predicted: Vec<usize> =
         (0..names.len()).filter(|&class| counts[class].predicted > 0).collect();
-    let present: Vec<usize> = (0..names.len()).filter(|&class| count(class) > 0).collect();
+    let present: Vec<usize> = (0..names.len()).filter(|&class| counts[class].truth > 0).collect();
     match &predicted[..] {
         [] => vec![Warning::new(
             WarningKind::NoTestNode,
@@ -112,8 +111,11 @@ pub fn unpredicted(confusion: &Confusion, names: &[String], seed: u64) -> Vec<Wa
             seed,
         )],
         [one] if present.len() > 1 => {
-            let missed: u64 =
-                present.iter().filter(|class| *class != one).map(|&class| count(class)).sum();
+            let missed: u64 = present
+                .iter()
+                .filter(|class| *class != one)
+                .map(|&class| counts[class].truth)
+                .sum();
             let text = format!(
                 "one class only is predicted, `{}`: none of the {missed} test nodes of other \
                  classes is found",
@@ -175,7 +177,7 @@ const RISEN: f64 = 1.5;
 /// A loss of at least this multiple of the first has not fallen.
 const FALLEN: f64 = 0.99;
 
-/// How a client fares, and how it would fare with one answer for all.
+/// The test nodes that a client's model gets right, and those that a constant prediction would.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClientGuess<'a> {
     /// Which client.
@@ -195,30 +197,33 @@ pub struct ClientGuess<'a> {
 /// 95 % interval is below the baseline. Clients with fewer than ten test nodes are passed over.
 pub fn worse_than_guessing(found: &ClientGuess<'_>, seed: u64) -> Option<Warning> {
     let ClientGuess { client, nodes, right, class, guessed } = *found;
-    let percent = |count: usize| 100.0 * count as f64 / nodes as f64;
     let upper = wilson(right as u64, nodes as u64).map_or(1.0, |interval| interval.hi);
     (nodes >= FEWEST && upper < guessed as f64 / nodes as f64).then(|| {
         let text = format!(
             "client {client} is below the majority-class baseline: {:.1} % of its {nodes} test \
              nodes are right, always \
              answering `{class}` has {:.1} %",
-            percent(right),
-            percent(guessed)
+            percent_of(right, nodes),
+            percent_of(guessed, nodes)
         );
         Warning::new(WarningKind::WorseThanGuessing, client.to_string(), text, seed)
     })
 }
 
-/// Fewer test nodes than this say nothing.
+fn percent_of(count: usize, all: usize) -> f64 {
+    100.0 * count as f64 / all as f64
+}
+
+/// With fewer test nodes than this there is no warning.
 const FEWEST: usize = 10;
 
 /// Columns of the features whose largest numbers differ by at least three orders of magnitude.
 /// Columns of zeros are passed over. Time O(stored numbers).
 pub fn feature_scales(features: &Features, seed: u64) -> Option<Warning> {
     let largest = largest_of_columns(features);
-    let used = || largest.iter().copied().enumerate().filter(|(_, x)| *x > 0.0 && x.is_finite());
-    let (small, least) = used().min_by(|a, b| a.1.total_cmp(&b.1))?;
-    let (large, most) = used().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let used = largest.into_iter().enumerate().filter(|(_, x)| *x > 0.0 && x.is_finite());
+    let (small, least) = used.clone().min_by(|a, b| a.1.total_cmp(&b.1))?;
+    let (large, most) = used.max_by(|a, b| a.1.total_cmp(&b.1))?;
     let orders = libm::log10(most / least);
     (orders >= ORDERS).then(|| {
         let text = format!(
@@ -353,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn warnings_of_seeds_are_told_once() {
+    fn warnings_of_several_seeds_are_merged() {
         let warning =
             |subject: &str, seed| Warning::new(WarningKind::NeverPredicted, subject, subject, seed);
         let collapse = Warning::new(WarningKind::OneClass, "", "one class", 1);

@@ -87,7 +87,8 @@ fn a_metric_of_a_program_is_measured_on_groups() {
     let metric = registry.parse("precision:1").unwrap();
     let by = Grouping::parse("client").unwrap();
     let frame = MetricFrame::new(&facts, &by, &metric, options).unwrap();
-    // Predicted to be of class 1: node 1, wrongly, at client 0; nodes 2 and 3, rightly, at client 1.
+    // Predicted to be of class 1: node 1, wrongly, at client 0; nodes 2 and 3, rightly, at client
+    // 1.
     let values: Vec<_> = frame.rows.iter().map(|row| (row.counted, row.value)).collect();
     assert_eq!(values, [(1, Some(0.0)), (2, Some(1.0))]);
     assert_eq!((frame.overall, frame.metric.to_string()), (Some(2.0 / 3.0), "precision:1".into()));

@@ -6,8 +6,8 @@ use boostfgl_fairness::{Evaluation, Facts, FrameMetric, Group, Grouping, MetricF
 use boostfgl_graph::{GroupColumn, Labels, Stream};
 use proptest::prelude::*;
 
-/// One node: truth (none for class 4), prediction, client, minority, heterophilous, evaluated, degree,
-/// region.
+/// One node: truth (none for class 4), prediction, client, minority, heterophilous, evaluated,
+/// degree, region.
 type Node = (u32, u32, u32, bool, bool, bool, usize, usize);
 
 /// What facts borrow from.
@@ -66,7 +66,7 @@ impl Data {
         metric: &str,
         draws: usize,
     ) -> boostfgl_fairness::Result<MetricFrame> {
-        // Every group is ranked, unless a test says otherwise.
+        // Every group is ranked, unless a test overrides it.
         self.try_frame_of(grouping, metric, FrameOptions { draws, min_group: 1 })
     }
 
@@ -150,14 +150,14 @@ fn the_worst_error_is_the_largest() {
     let values: Vec<_> = frame.rows.iter().map(|row| row.value).collect();
     assert_eq!(values, [Some(0.5), Some(0.0)]);
     assert_eq!((frame.worst.unwrap().group, frame.ratio), ("heterophilous".to_owned(), Some(0.0)));
-    // Nobody is wrong: no ratio of 0 to 0.
+    // No prediction is wrong: 0 / 0 is no ratio.
     let data = six();
     let right = Data { nodes: vec![0, 1, 4], ..data }.frame("minority", "error", 0);
     assert_eq!((right.difference, right.ratio, right.worst.unwrap().value), (Some(0.0), None, 0.0));
 }
 
 #[test]
-fn an_intersection_nobody_is_in_is_shown_and_never_worst() {
+fn an_empty_intersection_is_shown_and_never_worst() {
     let frame = six().frame("minority*heterophilous", "accuracy", 100);
     let rows: Vec<_> =
         frame.rows.iter().map(|row| (row.group.as_str(), row.nodes, row.value)).collect();
@@ -198,10 +198,10 @@ fn nodes_without_a_value_are_a_group_of_their_own() {
     let frame = data.frame("heterophilous", "accuracy", 0);
     let rows: Vec<_> = frame.rows.iter().map(|row| (row.group.as_str(), row.nodes)).collect();
     assert_eq!(rows, [("heterophilous", 4), ("homophilous", 1), ("homophily=unknown", 1)]);
-    // Without a evaluated node in it there is no such group.
+    // Without an evaluated node in it there is no such group.
     let known = Data { nodes: vec![0, 1, 2], ..six() }.frame("column:region", "accuracy", 0);
     assert_eq!(known.rows.len(), 2);
-    // A value that is called so is not the same as none.
+    // A value named `unknown` is not the same as no value.
     let texts = ["unknown", "unknown", "", "a", "a", "a", "a", "a"];
     let named = Data { columns: vec![GroupColumn::from_texts("c", &texts)], ..six() }
         .frame("column:c", "accuracy", 0);
@@ -222,7 +222,7 @@ fn an_interval_of_a_share_is_never_a_point() {
         0.0 <= difference.lo && difference.lo < difference.hi && difference.hi <= 1.0,
         "{difference:?}"
     );
-    // Macro-F1 is no share: where every draw agrees there is no interval, and none is made up.
+    // Macro-F1 is no share: where every draw agrees there is no interval, and none is invented.
     let f1 = six().frame("column:region", "macro_f1", 50);
     assert_eq!(
         (f1.rows[0].value, f1.rows[0].interval, f1.rows[2].interval),
@@ -307,14 +307,14 @@ fn degrees_classes_and_recall() {
 }
 
 #[test]
-fn nothing_to_judge_is_not_an_error() {
+fn no_node_to_evaluate_is_not_an_error() {
     let frame = Data { nodes: Vec::new(), ..six() }.frame("client", "macro_f1", 20);
     assert_eq!((frame.nodes, frame.overall, frame.difference, frame.worst), (0, None, None, None));
     assert_eq!(frame.rows.len(), 2);
 }
 
 #[test]
-fn what_cannot_be_asked_is_named() {
+fn invalid_requests_are_named() {
     let data = six();
     let reason =
         |grouping: &str, metric: &str, draws| data.try_frame(grouping, metric, draws).unwrap_err();
@@ -411,7 +411,7 @@ fn seeds_are_joined_by_name() {
 /// 8000 nodes as of a real run. The interval of an accuracy p over n nodes is p ± 1.96 √(p (1 − p)
 /// / n) up to noise.
 #[test]
-fn intervals_of_many_nodes_are_those_of_a_normal_and_quick() {
+fn intervals_of_many_nodes_are_normal_and_fast() {
     let mut stream = Stream::new(0, "frames test", &[]);
     let node = |stream: &mut Stream| {
         let truth = stream.below(4) as u32;
@@ -486,8 +486,8 @@ proptest! {
         }
     }
 
-    /// Every evaluated node is in exactly one group, and accuracy is the mean over groups weighted by
-    /// nodes.
+    /// Every evaluated node is in exactly one group, and accuracy is the mean over groups weighted
+    /// by nodes.
     #[test]
     fn groups_partition_the_nodes(nodes in nodes()) {
         let data = Data::of(&nodes);
@@ -520,7 +520,7 @@ proptest! {
     /// Measuring several metrics at once gives each as alone, and what all nodes give does not
     /// depend on the grouping.
     #[test]
-    fn metrics_share_draws_and_disturb_nobody(nodes in nodes()) {
+    fn metrics_share_draws_and_do_not_change_each_other(nodes in nodes()) {
         let data = Data::of(&nodes);
         let metrics = ["accuracy", "macro_f1", "recall:2"].map(|name| FrameMetric::parse(name).unwrap());
         let grouping = Grouping::parse("minority").unwrap();

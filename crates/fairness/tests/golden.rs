@@ -29,7 +29,7 @@ fn flags(list: &Value) -> Vec<bool> {
 }
 
 /// The paper's literal formula, on every set the fixture lists. ε = 1e-12 moves values by about
-/// 1e-12, so only a much tighter tolerance sees where it stands.
+/// 1e-12, so only a much tighter tolerance shows where it enters.
 #[test]
 fn literal_formula_on_every_set() {
     let golden = golden();
@@ -122,8 +122,8 @@ fn a_question_gives_the_same_scores() {
 
 /// The `client` reading, which the fixture does not have, worked out by hand on its test nodes.
 ///
-/// Client 0 (7 nodes) judges nodes 5 and 6: classes 0 and 1, both right, macro-F1 2/3 over three
-/// classes. Client 1 (5 nodes) judges nodes 9 (class 2, right) and 11 (class 1, taken for 0):
+/// Client 0 (7 nodes) evaluates nodes 5 and 6: classes 0 and 1, both right, macro-F1 2/3 over three
+/// classes. Client 1 (5 nodes) evaluates nodes 9 (class 2, right) and 11 (class 1, taken for 0):
 /// macro-F1 1/3.
 #[test]
 fn client_reading_by_hand() {

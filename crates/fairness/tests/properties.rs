@@ -1,4 +1,4 @@
-//! What must hold for any truth and any prediction.
+//! Properties for any truth and any prediction.
 
 use boostfgl_fairness::metrics::{MacroF1, MetricRegistry};
 use boostfgl_fairness::{Classes, Confusion, Evaluation, Metric, Parameter, Question};
@@ -141,7 +141,7 @@ proptest! {
     /// With a single client the three readings of accuracy coincide, and `client` is `pooled` for
     /// F1.
     #[test]
-    fn one_client_is_everybody(nodes in nodes()) {
+    fn one_client_has_the_pooled_scores(nodes in nodes()) {
         let nodes: Vec<Node> = nodes.into_iter().map(|node| (node.0, node.1, 0, node.3, node.4, node.5)).collect();
         let scores = evaluate(&nodes).scores;
         for readings in [scores.accuracy, scores.overall_f1, scores.hete_f1, scores.hete_min_f1] {

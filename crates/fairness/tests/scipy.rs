@@ -44,7 +44,7 @@ fn near(what: &str, ours: f64, theirs: f64) {
     );
 }
 
-/// Compares each case; says how many there were.
+/// Compares each case; returns their number.
 fn agree(cases: &[Pairs], exact: bool) -> usize {
     for (i, case) in cases.iter().enumerate() {
         let ours: SignedRank = signed_rank(&case.differences).unwrap();

@@ -1,4 +1,4 @@
-//! What must hold of intervals, tests and ranks whatever the numbers are.
+//! Properties of intervals, tests and ranks for any numbers.
 
 use boostfgl_fairness::mean;
 use boostfgl_fairness::statistics::{
@@ -11,7 +11,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
-    fn an_interval_lies_among_the_differences_and_does_not_care_for_their_order(
+    fn an_interval_lies_within_the_differences_and_ignores_their_order(
         differences in vec(-50.0..50.0f64, 2..12),
         shift in -10.0..10.0f64,
     ) {
@@ -49,7 +49,7 @@ proptest! {
     }
 
     #[test]
-    fn adjusting_never_lowers_a_p_and_keeps_their_order(p in vec(0.0..1.0f64, 1..10)) {
+    fn the_adjustment_never_lowers_a_p_value_and_keeps_their_order(p in vec(0.0..1.0f64, 1..10)) {
         let adjusted = holm(&p.iter().copied().map(Some).collect::<Vec<_>>());
         for (i, a) in adjusted.iter().enumerate() {
             let a = a.unwrap();
@@ -64,7 +64,7 @@ proptest! {
     }
 
     #[test]
-    fn ranks_of_a_block_sum_to_the_same(values in vec(vec(0u8..5, 4), 1..8)) {
+    fn mean_ranks_sum_to_a_constant(values in vec(vec(0u8..5, 4), 1..8)) {
         let blocks: Vec<Vec<Option<f64>>> =
             values.iter().map(|block| block.iter().map(|&x| Some(f64::from(x))).collect()).collect();
         let found = mean_ranks(&blocks);

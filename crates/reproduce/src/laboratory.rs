@@ -43,8 +43,8 @@ pub struct Ran {
 }
 
 impl Laboratory {
-    /// Finds data with `lookup` and stores cells in `store`. Without resources nothing runs, and only
-    /// stored cells are used.
+    /// Finds data with `lookup` and stores cells in `store`. Without resources nothing runs, and
+    /// only stored cells are used.
     pub fn new(lookup: Lookup, store: CellStore, resources: Option<Resources>) -> Self {
         Self { lookup, store, resources, datasets: BTreeMap::new() }
     }
@@ -191,16 +191,18 @@ fn configuration(
     Ok(layers.resolve()?.0)
 }
 
-/// How many cells failed, and the first of them; cells over the memory budget and cells that were
-/// not run do not count.
+/// How many cells failed, and the first of them.
 fn first_failure(results: &Results) -> Option<(usize, String)> {
-    let excused = |reason: &String| reason.starts_with(OVER_BUDGET) || reason == NOT_RUN;
-    let reason = |row: &Row| row.missing.clone().filter(|reason| !excused(reason));
-    let failed: Vec<&Row> = results.rows.iter().filter(|row| reason(row).is_some()).collect();
-    let first = failed.first()?;
-    let reason = first.missing.as_deref().unwrap_or_default();
-    Some((
-        failed.len(),
-        format!("{} on {}, seed {}: {reason}", first.method, first.dataset, first.seed),
-    ))
+    let failed: Vec<(&Row, &str)> =
+        results.rows.iter().filter_map(|row| Some((row, failure(row)?))).collect();
+    let (first, reason) = failed.first()?;
+    let text = format!("{} on {}, seed {}: {reason}", first.method, first.dataset, first.seed);
+    Some((failed.len(), text))
+}
+
+/// Why a cell failed; `None` if it did not. Cells over the memory budget and cells that were not
+/// run are not failures.
+fn failure(row: &Row) -> Option<&str> {
+    let reason = row.missing.as_deref()?;
+    (!reason.starts_with(OVER_BUDGET) && reason != NOT_RUN).then_some(reason)
 }

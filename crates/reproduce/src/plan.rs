@@ -10,7 +10,7 @@ use toml::Value;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// What it shows, in one line.
+    /// The title of its section, in one line.
     pub title: String,
     /// Where the paper has it.
     pub paper: String,
@@ -147,15 +147,18 @@ impl Plan {
     /// # Errors
     /// If it is not TOML, has an unknown key, or lists nothing to run.
     pub fn parse(text: &str, place: &str) -> Result<Self> {
-        let wrong = |reason: String| Error::Config { place: place.to_owned(), reason };
-        let plan: Self = toml::from_str(text).map_err(|error| wrong(error.message().to_owned()))?;
+        let plan: Self = toml::from_str(text).map_err(|error| Error::Config {
+            place: place.to_owned(),
+            reason: error.message().to_owned(),
+        })?;
         for (what, found) in [
             ("datasets", plan.datasets.len()),
             ("methods", plan.methods.len()),
             ("seeds", plan.seeds),
         ] {
             if found == 0 {
-                return Err(wrong(format!("{what}: expected at least one, found none")));
+                let reason = format!("{what}: expected at least one, found none");
+                return Err(Error::Config { place: place.to_owned(), reason });
             }
         }
         Ok(plan)
@@ -223,24 +226,31 @@ impl Plan {
         self.sweeps.iter().flat_map(|sweep| self.combinations(sweep)).collect()
     }
 
+    /// The variants of one sweep; the value of the last key changes fastest.
     fn combinations(&self, sweep: &Sweep) -> Vec<Variant> {
         let mut settings = self.settings.clone();
         settings.extend(sweep.settings.clone());
         let datasets = sweep.datasets.clone().unwrap_or_else(|| self.datasets.clone());
         let first =
             Variant { sweep: sweep.name.clone(), datasets, settings, varied: BTreeMap::new() };
-        sweep.vary.iter().fold(vec![first], |variants, (key, values)| {
-            let with = |variant: &Variant, value: &Value| {
-                let mut variant = variant.clone();
-                variant.settings.insert(key.clone(), value.clone());
-                variant.varied.insert(key.clone(), value.to_string());
-                variant
-            };
-            variants
+        let mut variants = vec![first];
+        for (key, values) in &sweep.vary {
+            variants = variants
                 .iter()
-                .flat_map(|variant| values.iter().map(|value| with(variant, value)))
-                .collect()
-        })
+                .flat_map(|variant| values.iter().map(|value| variant.vary(key, value)))
+                .collect();
+        }
+        variants
+    }
+}
+
+impl Variant {
+    /// The same variant with one more varied setting.
+    fn vary(&self, key: &str, value: &Value) -> Self {
+        let mut variant = self.clone();
+        variant.settings.insert(key.to_owned(), value.clone());
+        variant.varied.insert(key.to_owned(), value.to_string());
+        variant
     }
 }
 

@@ -85,7 +85,7 @@ fn diagnostics_change_no_result_and_none_is_lost() {
     let place = tempfile::tempdir().unwrap();
     let (plain, _) = run(place.path(), "table1", &plan(""));
     let (gsd, _) = run(place.path(), "gsd", &plan("diagnostics = [\"gsd\"]"));
-    assert_eq!(gsd.reused, 0, "plain cells do not know how their scores came about");
+    assert_eq!(gsd.reused, 0, "plain cells have no findings");
     let digests =
         |ran: &Ran| ran.results.rows.iter().map(|row| row.digest.clone()).collect::<Vec<_>>();
     assert_eq!(digests(&gsd), digests(&plain));

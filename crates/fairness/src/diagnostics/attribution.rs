@@ -1,9 +1,9 @@
-//! Attribution of the loss: whose loss did training reduce?
+//! Attribution of the loss: the share of its decrease that is the minority's.
 //!
-//! ℓᵥ of every training node under the model of the first round's start and under the model evaluated
-//! after the last, without dropout; the minority's part of Σᵥ (ℓᵥ⁰ − ℓᵥᵀ), next to its parts of the
-//! nodes and of the initial loss. Each is taken under the messages of its round's training, not
-//! under those that topology boosting may compute anew for evaluation.
+//! ℓᵥ of every training node under the model of the first round's start and under the model
+//! evaluated after the last, without dropout; the minority's part of Σᵥ (ℓᵥ⁰ − ℓᵥᵀ), next to its
+//! parts of the nodes and of the initial loss. Each is taken under the messages of its round's
+//! training, not under those that topology boosting may compute anew for evaluation.
 
 use super::{Diagnosis, Diagnostic, Network, Settings, Subject, findings};
 use boostfgl_fed::{Inspected, Inspection, LocalData};
@@ -27,8 +27,16 @@ pub struct GroupLoss {
 }
 
 impl GroupLoss {
-    /// The group whose nodes have these losses, at the start and at the end.
-    fn of(losses: &[(f64, f64)]) -> Self {
+    /// The nodes whose entry in `minority` is `wanted`, with their losses at the start and at the
+    /// end.
+    fn new(initial: &[f64], last: &[f64], minority: &[bool], wanted: bool) -> Self {
+        let losses: Vec<(f64, f64)> = initial
+            .iter()
+            .zip(last)
+            .zip(minority)
+            .filter(|(_, minority)| **minority == wanted)
+            .map(|((initial, last), _)| (*initial, *last))
+            .collect();
         let initial = losses.iter().map(|(initial, _)| initial).sum();
         let last = losses.iter().map(|(_, last)| last).sum();
         Self {
@@ -45,7 +53,7 @@ impl GroupLoss {
     }
 }
 
-/// Whose loss was reduced.
+/// The decrease of the loss, by group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Attribution {
     /// Of minority classes.
@@ -82,11 +90,10 @@ impl Attribution {
 /// assert_eq!((found.share_of_decrease, found.share_of_initial_loss), (Some(0.25), Some(0.5)));
 /// ```
 pub fn attribute(initial: &[f64], last: &[f64], minority: &[bool]) -> Attribution {
-    let group = |wanted: bool| {
-        let nodes = initial.iter().zip(last).zip(minority).filter(|(_, is)| **is == wanted);
-        GroupLoss::of(&nodes.map(|((initial, last), _)| (*initial, *last)).collect::<Vec<_>>())
-    };
-    let (minority, majority) = (group(true), group(false));
+    let (majority, minority) = (
+        GroupLoss::new(initial, last, minority, false),
+        GroupLoss::new(initial, last, minority, true),
+    );
     Attribution {
         minority,
         majority,
@@ -112,13 +119,17 @@ pub fn training_losses<T: Real>(network: &Network<'_, T>, data: &LocalData<T>) -
         view.set_propagation(propagation);
     }
     let logits = Pass::new(backbone, &view, &Pool::new()).logits(params);
-    let loss = |(row, &v): (usize, &u32)| {
-        data.training_label(v as usize).map(|label| cross_entropy(logits.row(row), label as usize))
-    };
-    data.training().iter().enumerate().filter_map(loss).collect()
+    data.training()
+        .iter()
+        .enumerate()
+        .filter_map(|(row, &v)| {
+            let label = data.training_label(v as usize)?;
+            Some(cross_entropy(logits.row(row), label as usize))
+        })
+        .collect()
 }
 
-/// ln Σ_c exp(z_c) − z_y.
+/// ln Σ_c exp(z_c) − z_y, in `f64` and relative to the largest logit, so that exp cannot overflow.
 fn cross_entropy<T: Real>(logits: &[T], label: usize) -> f64 {
     let largest = logits.iter().map(|z| z.f64()).fold(f64::NEG_INFINITY, f64::max);
     let sum: f64 = logits.iter().map(|z| libm::exp(z.f64() - largest)).sum();
@@ -139,9 +150,12 @@ fn all_losses<'a, T: Real>(
     inspection: &'a Inspection<'a, T>,
     model: impl Fn(&'a Inspected<'a, T>) -> &'a Params<T> + Sync,
 ) -> Vec<f64> {
-    let losses =
-        |client| training_losses(&Network::of(inspection, client, model(client)), client.data);
-    inspection.clients.par_iter().map(losses).collect::<Vec<_>>().concat()
+    inspection
+        .clients
+        .par_iter()
+        .map(|client| training_losses(&Network::of(inspection, client, model(client)), client.data))
+        .collect::<Vec<_>>()
+        .concat()
 }
 
 impl Watch {
@@ -154,13 +168,10 @@ impl<T: Real> Diagnostic<T> for Watch {
     fn inspect(&mut self, inspection: &Inspection<'_, T>, subject: &Subject<'_>) {
         if self.initial.is_none() {
             self.initial = Some(all_losses(inspection, |client| &client.start));
-            let training = |client: &Inspected<'_, T>| {
-                let minority = |v: &u32| {
-                    subject.minority[client.data.nodes()[*v as usize] as usize] == Some(true)
-                };
-                client.data.training().iter().map(minority).collect::<Vec<_>>()
-            };
-            self.minority = inspection.clients.iter().flat_map(training).collect();
+            for data in inspection.clients.iter().map(|client| client.data) {
+                let nodes = data.training().iter().map(|&v| data.nodes()[v as usize]);
+                self.minority.extend(nodes.map(|node| subject.is_minority(node)));
+            }
         }
         if inspection.round == inspection.rounds {
             self.last = Some(all_losses(inspection, |client| &client.evaluated));
@@ -168,7 +179,8 @@ impl<T: Real> Diagnostic<T> for Watch {
     }
 
     fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
-        // Losses of a huge model may be infinite, which JSON has no word for.
+        // Losses of a huge model may be infinite, which JSON cannot represent: they are saved as
+        // numbers, not as findings.
         visitor.option("initial", &mut self.initial, Vec::new)?;
         visitor.option("last", &mut self.last, Vec::new)?;
         findings(visitor, &mut self.minority)
@@ -177,7 +189,7 @@ impl<T: Real> Diagnostic<T> for Watch {
     fn conclude(self: Box<Self>, _subject: &Subject<'_>, diagnosis: &mut Diagnosis) {
         let losses = self.initial.zip(self.last);
         let found = losses.map(|(initial, last)| attribute(&initial, &last, &self.minority));
-        // Losses of a huge model may overflow: then there is nothing to attribute.
+        // If losses overflow, the decrease is not a number and there is no attribution.
         diagnosis.attribution = found.filter(Attribution::is_finite);
     }
 }

@@ -2,9 +2,9 @@
 //!
 //! g_min = −(mean gradient over the minority training nodes of all clients at the model θ that the
 //! round starts from), Δθₖ = θₖ − θ, aₖ = ⟨Δθₖ, g_min⟩, and DR = ⟨Σₖ wₖ Δθₖ, g_min⟩ / ((1/K) Σₖ
-//! max(aₖ, 0) + ε) (Eq. dr_def_main), ε = 10⁻¹², over the clients that took part. Beside DR under
-//! the weights that the server used there are those that the same updates would have had under
-//! sizes (FedAvg) and under equal weights. Gradients are taken without dropout and under the
+//! max(aₖ, 0) + ε) (Eq. dr_def_main), ε = 10⁻¹², over the clients that took part. Next to DR under
+//! the weights that the server used are those of the same updates under weights by size (FedAvg)
+//! and under equal weights. Gradients are taken without dropout and under the
 //! messages of the round's training; where clients start from models of their own, each client's
 //! gradient is taken at its own. All clients with minority training nodes have a part in g_min,
 //! also those that sat the round out.
@@ -79,9 +79,10 @@ impl DilutionRound {
 
     /// Whether every projection is a number.
     fn is_finite(&self) -> bool {
-        let parts =
-            |client: &ClientAlignment| client.layers.iter().all(|part| part.projection.is_finite());
-        self.clients.iter().all(|client| client.whole.projection.is_finite() && parts(client))
+        self.clients
+            .iter()
+            .flat_map(|client| std::iter::once(&client.whole).chain(&client.layers))
+            .all(|part| part.projection.is_finite())
     }
 }
 
@@ -176,11 +177,12 @@ impl<T: Real> Minority<T> {
     /// `None` if there are none.
     fn of(client: &Inspected<'_, T>, plan: ViewPlan, subject: &Subject<'_>) -> Option<Self> {
         let data = client.data;
-        let minority = |v: &u32| subject.minority[data.nodes()[*v as usize] as usize] == Some(true);
-        let nodes = data.training().iter().copied().filter(minority);
-        let labelled =
-            nodes.filter_map(|v| data.training_label(v as usize).map(|label| (v, label)));
-        let (nodes, labels): (Vec<u32>, Vec<u32>) = labelled.unzip();
+        let (nodes, labels): (Vec<u32>, Vec<u32>) = data
+            .training()
+            .iter()
+            .filter(|v| subject.is_minority(data.nodes()[**v as usize]))
+            .filter_map(|&v| Some((v, data.training_label(v as usize)?)))
+            .unzip();
         (!nodes.is_empty()).then(|| Self {
             view: View::training(data.inputs(), nodes, plan),
             loss: WeightedLoss::new(labels, Reduction::Sum),
@@ -191,6 +193,8 @@ impl<T: Real> Minority<T> {
     /// Σᵥ ∇ℓᵥ at the model that the client starts from.
     fn gradient(&mut self, inspection: &Inspection<'_, T>, client: &Inspected<'_, T>) -> Params<T> {
         let boosted = !std::ptr::eq(client.propagation, client.data.inputs().propagation());
+        // A view starts with the plain messages, and setting messages recomputes its P and P X:
+        // only boosted rounds, and the first plain round after one, need that.
         if boosted || self.boosted {
             self.view.set_propagation(client.propagation);
         }
@@ -203,6 +207,7 @@ impl<T: Real> Minority<T> {
     }
 }
 
+/// The minority training nodes of each client, in order.
 fn minorities<T: Real>(
     inspection: &Inspection<'_, T>,
     subject: &Subject<'_>,
@@ -211,6 +216,7 @@ fn minorities<T: Real>(
     inspection.clients.par_iter().map(|client| Minority::of(client, plan, subject)).collect()
 }
 
+/// g_min over the clients that have minority training nodes.
 fn direction<T: Real>(
     minorities: &mut [Option<Minority<T>>],
     inspection: &Inspection<'_, T>,
@@ -222,6 +228,7 @@ fn direction<T: Real>(
         .collect();
     let mut direction = sums.first()?.clone();
     let sums: Vec<&Params<T>> = sums.iter().collect();
+    // Sums, not means, of the clients: each node weighs the same, wherever it is.
     direction.set_weighted_sum(&sums, |_| vec![-1.0 / nodes as f64; sums.len()]);
     Some(direction)
 }
@@ -280,8 +287,8 @@ impl<'a> Moved<'a> {
     }
 }
 
-/// ⟨to − from, along⟩, summed in `f64` in sixteen lanes: a fixed number, so that the digits are the
-/// same everywhere.
+/// ⟨to − from, along⟩, summed in `f64` in sixteen lanes: independent sums that the compiler can
+/// vectorise, in a fixed number, so that the digits are the same on every CPU.
 fn projection<T: Real>(from: &Matrix<T>, to: &Matrix<T>, along: &Matrix<T>) -> f64 {
     const LANES: usize = 16;
     let mut lanes = [0.0; LANES];
@@ -311,24 +318,28 @@ fn dilution<T: Real>(
     let moved: Vec<Moved<'_>> =
         clients.filter_map(|(k, client)| Moved::of(k, client, direction)).collect();
     let projections: Vec<f64> = moved.iter().map(Moved::projection).collect();
-    let total: f64 = moved.iter().map(|one| one.size).sum();
-    let by_size: Vec<f64> = moved.iter().map(|one| one.size / total).collect();
+    let total: f64 = moved.iter().map(|client| client.size).sum();
+    let by_size: Vec<f64> = moved.iter().map(|client| client.size / total).collect();
     let equal = vec![1.0 / moved.len() as f64; moved.len()];
     let aggregated = moved.iter().map(Moved::aggregated).sum::<Option<f64>>();
-    let known = |dr: f64| Some(dr).filter(|dr| dr.is_finite() && !moved.is_empty());
     let squares: Vec<f64> = direction.tensors().iter().map(square).collect();
     DilutionRound {
         round: inspection.round,
-        dr: aggregated.and_then(|aggregated| known(ratio(aggregated, &projections))),
-        dr_size: known(dilution_ratio(&projections, &by_size)),
-        dr_uniform: known(dilution_ratio(&projections, &equal)),
-        clients: moved.iter().map(|one| one.alignment(layers, &squares)).collect(),
+        dr: aggregated.and_then(|aggregated| known(ratio(aggregated, &projections), &moved)),
+        dr_size: known(dilution_ratio(&projections, &by_size), &moved),
+        dr_uniform: known(dilution_ratio(&projections, &equal), &moved),
+        clients: moved.iter().map(|client| client.alignment(layers, &squares)).collect(),
     }
+}
+
+/// DR unless it is no number or there are no participants: without any it would be 0 / ε.
+fn known(dr: f64, participants: &[Moved<'_>]) -> Option<f64> {
+    Some(dr).filter(|dr| dr.is_finite() && !participants.is_empty())
 }
 
 /// Watches a run for it.
 pub(super) struct Watch<T: Real> {
-    /// Who is trained on does not change along a run, so views are made once.
+    /// The training nodes do not change along a run, so views are made once.
     minorities: Option<Vec<Option<Minority<T>>>>,
     found: Dilution,
 }

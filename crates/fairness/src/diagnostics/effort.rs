@@ -1,4 +1,5 @@
-//! How much arithmetic things take, roughly: enough to decide between measuring all and a sample.
+//! Rough counts of arithmetic operations, by which a diagnostic decides between measuring all nodes
+//! or messages and a sample.
 
 use super::Network;
 use boostfgl_graph::Stream;
@@ -18,7 +19,8 @@ pub(super) fn forward<T: Real>(network: &Network<'_, T>) -> f64 {
     2.0 * (features + messages + network.adjacency.len() as f64 * rest as f64)
 }
 
-/// Multiplications and additions of one step of training: there, and back to weights and to inputs.
+/// Multiplications and additions of one step of training: the forward pass, and as much again for
+/// the gradients of weights and of inputs each.
 pub(super) fn training<T: Real>(network: &Network<'_, T>) -> f64 {
     3.0 * forward(network)
 }
@@ -36,7 +38,7 @@ pub(super) fn receptive_share<T: Real>(network: &Network<'_, T>) -> f64 {
 pub(super) fn sample<I: Copy + Ord>(items: &[I], count: usize, stream: &mut Stream) -> Vec<I> {
     let mut drawn = items.to_vec();
     if count < items.len() {
-        // The first `count` steps of a shuffle.
+        // The first `count` steps of a Fisher-Yates shuffle.
         for i in 0..count {
             drawn.swap(i, i + stream.below(items.len() - i));
         }

@@ -33,11 +33,11 @@ pub struct ClientHardness {
 }
 
 impl ClientHardness {
-    /// A client with so many training nodes, of which so many are of a minority class and so many
-    /// heterophilous; nothing is known of its gradients yet. `None` without training nodes.
+    /// A client by its numbers of training nodes, of those of a minority class and of heterophilous
+    /// ones, before its gradients are known. `None` without training nodes.
     pub fn new(client: usize, nodes: usize, minority: usize, heterophilous: usize) -> Option<Self> {
-        let share = |part: usize| part as f64 / nodes as f64;
-        let (minority, heterophilous) = (share(minority), share(heterophilous));
+        let minority = minority as f64 / nodes as f64;
+        let heterophilous = heterophilous as f64 / nodes as f64;
         let hardness = (minority + heterophilous) / 2.0;
         let bare = Self {
             client,
@@ -72,12 +72,8 @@ impl Hardness {
         let hardest = (clients.len() / 5).max(1);
         order.iter().take(hardest).for_each(|&at| clients[at].hard = true);
         for client in &mut clients {
-            let over_rounds = |weighting| {
-                let skew = gsd?.client_mean_over_rounds(client.client, &gsd?.minority(), weighting);
-                skew.map(|ratio| ratio.per_node)
-            };
-            (client.gsd, client.weighted_gsd) =
-                (over_rounds(Weighting::Plain), over_rounds(Weighting::Boosted));
+            client.gsd = skew(gsd, client.client, Weighting::Plain);
+            client.weighted_gsd = skew(gsd, client.client, Weighting::Boosted);
         }
         let pairs: Vec<(f64, f64)> =
             clients.iter().filter_map(|c| Some((c.hardness, c.gsd?))).collect();
@@ -85,23 +81,32 @@ impl Hardness {
     }
 }
 
+/// Mean GSD of a client over the rounds that have one.
+fn skew(gsd: Option<&Gsd>, client: usize, weighting: Weighting) -> Option<f64> {
+    let gsd = gsd?;
+    let ratio = gsd.client_mean_over_rounds(client, &gsd.minority(), weighting)?;
+    Some(ratio.per_node)
+}
+
 /// Watches a run for it.
 #[derive(Default)]
 pub(super) struct Watch {
-    /// Who is trained on does not change along a run.
+    /// The training nodes do not change along a run.
     clients: Option<Vec<ClientHardness>>,
 }
 
+/// The hardness of client `k`.
 fn hardness<T: Real>(
     (k, client): (usize, &Inspected<'_, T>),
     subject: &Subject<'_>,
 ) -> Option<ClientHardness> {
-    let (nodes, training) = (client.data.nodes(), client.data.training());
-    let count = |inside: &dyn Fn(usize) -> bool| {
-        training.iter().filter(|v| inside(nodes[**v as usize] as usize)).count()
-    };
-    let minority = count(&|v| subject.minority[v] == Some(true));
-    ClientHardness::new(k, training.len(), minority, count(&|v| subject.heterophilous[v]))
+    let training = client.data.training();
+    let (mut minority, mut heterophilous) = (0, 0);
+    for node in training.iter().map(|&v| client.data.nodes()[v as usize]) {
+        minority += usize::from(subject.is_minority(node));
+        heterophilous += usize::from(subject.heterophilous[node as usize]);
+    }
+    ClientHardness::new(k, training.len(), minority, heterophilous)
 }
 
 impl Watch {

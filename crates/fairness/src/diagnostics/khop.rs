@@ -2,8 +2,8 @@
 //!
 //! The distance of a node is the number of hops to the nearest disadvantaged node within its
 //! client's graph; the error at k hops is the share of test nodes at that distance that are
-//! predicted wrongly. Disadvantaged nodes of every split count as such; nodes that a method made up
-//! carry paths, and are neither disadvantaged nor evaluated.
+//! predicted wrongly. Disadvantaged nodes of every split count as such; nodes that a method
+//! generated carry paths, and are neither disadvantaged nor evaluated.
 
 use super::{Diagnosis, Diagnostic, Settings, Subject, findings};
 use crate::Group;
@@ -33,9 +33,12 @@ impl Hop {
 
     /// The nodes of several distances together.
     fn pooled<'a>(hops: impl IntoIterator<Item = &'a Self>) -> Self {
-        let add =
-            |a: Self, b: &Self| Self { nodes: a.nodes + b.nodes, errors: a.errors + b.errors };
-        hops.into_iter().fold(Self::default(), add)
+        let mut sum = Self::default();
+        for hop in hops {
+            sum.nodes += hop.nodes;
+            sum.errors += hop.errors;
+        }
+        sum
     }
 }
 
@@ -62,14 +65,14 @@ impl KhopCurve {
     }
 
     /// Error outside the group over error in it: (error at ≥ 1 hop) / (error at 0 hops). Near 1,
-    /// those around the group fare as badly as the group itself; `None` if no node is evaluated on one
-    /// side or the group has no error.
+    /// the nodes around the group are predicted as badly as the group itself; `None` if no node is
+    /// evaluated on one side or the group has no error.
     pub fn amplification(&self) -> Option<f64> {
         let (inside, outside) = (self.error(0)?, self.error_from(1)?);
         (inside > 0.0).then(|| outside / inside)
     }
 
-    /// How much worse neighbours of the group fare than those further away: (error at 1 hop) −
+    /// The excess error of neighbours of the group over nodes further away: (error at 1 hop) −
     /// (error at ≥ 2 hops).
     pub fn slope(&self) -> Option<f64> {
         Some(self.error(1)? - self.error_from(2)?)
@@ -144,7 +147,7 @@ pub fn distances(adjacency: &Adjacency, seeds: impl Iterator<Item = usize>) -> V
 
 /// A node that is evaluated.
 #[derive(Serialize, Deserialize)]
-struct Judged {
+struct Evaluated {
     /// As the graph that was divided numbers it.
     node: usize,
     label: u32,
@@ -153,27 +156,34 @@ struct Judged {
 }
 
 /// The evaluated nodes of one client.
-fn evaluated<T: Real>(client: &Inspected<'_, T>, subject: &Subject<'_>) -> Vec<Judged> {
+fn evaluated<T: Real>(client: &Inspected<'_, T>, subject: &Subject<'_>) -> Vec<Evaluated> {
     let nodes = client.data.nodes();
-    let from = FROM.map(|group| {
-        let member = |v: &u32| {
-            group.contains(subject.minority[*v as usize], subject.heterophilous[*v as usize])
-        };
-        distances(client.data.adjacency(), (0..nodes.len()).filter(|&i| member(&nodes[i])))
-    });
-    let judge = |(i, &v): (usize, &u32)| {
-        let node = v as usize;
-        let label = subject.labels.get(node).filter(|_| subject.roles[node] == Role::Test)?;
-        Some(Judged { node, label, distances: from.each_ref().map(|distances| distances[i]) })
-    };
-    nodes.iter().enumerate().filter_map(judge).collect()
+    let from = FROM.map(|group| distances(client.data.adjacency(), members(nodes, group, subject)));
+    let mut found = Vec::new();
+    for (i, node) in nodes.iter().map(|&v| v as usize).enumerate() {
+        if let Some(label) = subject.labels.get(node)
+            && subject.roles[node] == Role::Test
+        {
+            let distances = from.each_ref().map(|distances| distances[i]);
+            found.push(Evaluated { node, label, distances });
+        }
+    }
+    found
+}
+
+/// The positions of those of a client's nodes that are in the group.
+fn members(nodes: &[u32], group: Group, subject: &Subject<'_>) -> impl Iterator<Item = usize> {
+    let nodes = nodes.iter().map(|&v| v as usize).enumerate();
+    nodes
+        .filter(move |&(_, v)| group.contains(subject.minority[v], subject.heterophilous[v]))
+        .map(|(i, _)| i)
 }
 
 /// Watches a run for it.
 #[derive(Default)]
 pub(super) struct Watch {
     /// Local graphs do not change along a run, so distances are counted once.
-    evaluated: Option<Vec<Judged>>,
+    evaluated: Option<Vec<Evaluated>>,
     last: Option<Khop>,
 }
 
@@ -193,15 +203,18 @@ impl<T: Real> Diagnostic<T> for Watch {
 
     fn predictions(&mut self, round: usize, predictions: &[u32], _subject: &Subject<'_>) {
         let Some(evaluated) = &self.evaluated else { return };
-        let curve = |(g, group): (usize, Group)| {
-            let from = group.name().to_owned();
-            let mut curve = KhopCurve { from, hops: Vec::new(), unreachable: Hop::default() };
-            evaluated.iter().for_each(|one| {
-                curve.count(one.distances[g], predictions.get(one.node) != Some(&one.label));
-            });
-            curve
-        };
-        self.last = Some(Khop { round, curves: FROM.into_iter().enumerate().map(curve).collect() });
+        let mut curves = FROM.map(|group| KhopCurve {
+            from: group.name().to_owned(),
+            hops: Vec::new(),
+            unreachable: Hop::default(),
+        });
+        for Evaluated { node, label, distances } in evaluated {
+            let wrong = predictions.get(*node) != Some(label);
+            for (curve, distance) in curves.iter_mut().zip(distances) {
+                curve.count(*distance, wrong);
+            }
+        }
+        self.last = Some(Khop { round, curves: curves.into() });
     }
 
     fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {

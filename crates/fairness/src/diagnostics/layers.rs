@@ -8,7 +8,7 @@ use boostfgl_nn::TensorShape;
 pub(super) struct Layers {
     names: Vec<String>,
     /// The layer of each tensor.
-    of: Vec<usize>,
+    of_tensor: Vec<usize>,
 }
 
 impl Layers {
@@ -18,7 +18,7 @@ impl Layers {
         for shape in shapes {
             let name = shape.name.split('.').next().unwrap_or_default();
             let known = layers.names.iter().position(|other| other == name);
-            layers.of.push(known.unwrap_or(layers.names.len()));
+            layers.of_tensor.push(known.unwrap_or(layers.names.len()));
             if known.is_none() {
                 layers.names.push(name.to_owned());
             }
@@ -34,7 +34,7 @@ impl Layers {
     /// Sums of one number per tensor, layer by layer.
     pub(super) fn sums(&self, tensors: &[f64]) -> Vec<f64> {
         let mut sums = vec![0.0; self.names.len()];
-        self.of.iter().zip(tensors).for_each(|(&layer, x)| sums[layer] += x);
+        self.of_tensor.iter().zip(tensors).for_each(|(&layer, x)| sums[layer] += x);
         sums
     }
 }
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tensors_are_grouped_by_what_stands_before_the_dot() {
+    fn tensors_are_grouped_by_the_part_before_the_dot() {
         let names = ["layer1.weight", "layer1.bias", "layer2.weight", "gamma", "layer1.epsilon"];
         let layers = Layers::of(&names.map(|name| TensorShape::weight(name, 1, 1)));
         assert_eq!(layers.names(), ["layer1", "layer2", "gamma"]);

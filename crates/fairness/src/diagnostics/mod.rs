@@ -77,6 +77,13 @@ pub struct Subject<'a> {
     pub seed: u64,
 }
 
+impl Subject<'_> {
+    /// Whether a node is of a minority class.
+    fn is_minority(&self, node: u32) -> bool {
+        self.minority[node as usize] == Some(true)
+    }
+}
+
 /// Strengths that the trust diagnostic applies, whether or not the run boosts its server: λₛ and γ.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
@@ -113,7 +120,7 @@ pub trait Diagnostic<T: Real>: Send {
     fn predictions(&mut self, _round: usize, _predictions: &[u32], _subject: &Subject<'_>) {}
 
     /// Saves what was found so far, or restores it into a diagnostic that was just started. What
-    /// every round shows again, such as the training nodes, is no state.
+    /// every inspection contains, such as the training nodes, is not state.
     ///
     /// # Errors
     /// As [`Stateful::visit`](boostfgl_nn::Stateful::visit).
@@ -171,15 +178,14 @@ impl<T: Real> Running<T> {
 impl<'a, T: Real> Diagnostician<'a, T> {
     /// Starts the diagnostics `wanted`, and those they build on.
     pub fn new(wanted: &[DiagnosticKind], subject: Subject<'a>, settings: Settings) -> Self {
-        let is_needed = |entry: &&DiagnosticEntry<T>| {
-            wanted.iter().any(|which| {
-                which.name() == entry.name
-                    || which.builds_on().iter().any(|needed| needed.name() == entry.name)
-            })
-        };
+        let mut needed = wanted.to_vec();
+        needed.extend(wanted.iter().flat_map(|which| which.builds_on()));
         let registry = DiagnosticRegistry::builtin();
-        let running = registry.iter().filter(is_needed);
-        Self { subject, running: running.map(|entry| Running::start(entry, settings)).collect() }
+        let running = registry
+            .iter()
+            .filter(|entry| needed.iter().any(|which| which.name() == entry.name))
+            .map(|entry| Running::start(entry, settings));
+        Self { subject, running: running.collect() }
     }
 
     /// Starts the diagnostics of `registry` that are named, and those they build on.

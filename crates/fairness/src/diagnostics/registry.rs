@@ -13,8 +13,19 @@ pub struct DiagnosticEntry<T: Real> {
     pub question: &'static str,
     /// Names of diagnostics whose findings it needs; they come earlier in the registry.
     pub builds_on: Vec<&'static str>,
-    /// Makes one that has seen nothing yet.
+    /// Makes one before the first round.
     pub start: fn(Settings) -> Box<dyn Diagnostic<T>>,
+}
+
+impl<T: Real> From<DiagnosticKind> for DiagnosticEntry<T> {
+    fn from(which: DiagnosticKind) -> Self {
+        Self {
+            name: which.name(),
+            question: which.question(),
+            builds_on: which.builds_on().iter().map(|needed| needed.name()).collect(),
+            start: which.start(),
+        }
+    }
 }
 
 /// Diagnostics by name.
@@ -29,13 +40,7 @@ pub struct DiagnosticRegistry<T: Real> {
 impl<T: Real> DiagnosticRegistry<T> {
     /// The diagnostics of this crate.
     pub fn builtin() -> Self {
-        let entry = |which: DiagnosticKind| DiagnosticEntry {
-            name: which.name(),
-            question: which.question(),
-            builds_on: which.builds_on().iter().map(|needed| needed.name()).collect(),
-            start: which.start(),
-        };
-        Self { entries: DiagnosticKind::ALL.into_iter().map(entry).collect() }
+        Self { entries: DiagnosticKind::ALL.map(DiagnosticEntry::from).into() }
     }
 
     /// The same with one more diagnostic; it replaces one that has its name.

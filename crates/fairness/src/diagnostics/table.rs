@@ -83,14 +83,19 @@ macro_rules! diagnostics {
             /// What these diagnostics found and took, without the others.
             #[must_use]
             pub fn only(&self, wanted: &[DiagnosticKind]) -> Self {
-                let is_wanted = |name: &str| wanted.iter().any(|which| which.name() == name);
+                let wanted: Vec<&str> = wanted.iter().map(|which| which.name()).collect();
                 Self {
                     $($module: self
                         .$module
                         .as_ref()
-                        .filter(|_| is_wanted(stringify!($module)))
+                        .filter(|_| wanted.contains(&stringify!($module)))
                         .cloned(),)+
-                    cost: self.cost.iter().filter(|cost| is_wanted(&cost.name)).cloned().collect(),
+                    cost: self
+                        .cost
+                        .iter()
+                        .filter(|cost| wanted.contains(&cost.name.as_str()))
+                        .cloned()
+                        .collect(),
                     other: BTreeMap::new(),
                 }
             }
@@ -116,8 +121,7 @@ diagnostics! {
 }
 
 impl DiagnosticKind {
-    /// Reads a list such as `gsd,epr`; `all` stands for every one. Aliases such as `dr` are
-    /// understood.
+    /// Parses a list of names and aliases such as `gsd,dr`; `all` stands for every diagnostic.
     ///
     /// # Errors
     /// If a name is unknown; the nearest is suggested.
@@ -135,12 +139,15 @@ impl DiagnosticKind {
         Ok(found)
     }
 
+    /// The diagnostic of that name or alias.
     fn find(name: &str) -> Result<Self> {
-        let is_named = |which: &Self| which.name() == name || which.aliases().contains(&name);
-        Self::ALL.into_iter().find(is_named).ok_or_else(|| {
-            let known = Self::ALL.map(|which| which.name().to_owned()).to_vec();
-            Error::unknown("diagnostic", name, known)
-        })
+        Self::ALL
+            .into_iter()
+            .find(|which| which.name() == name || which.aliases().contains(&name))
+            .ok_or_else(|| {
+                let known = Self::ALL.map(|which| which.name().to_owned()).to_vec();
+                Error::unknown("diagnostic", name, known)
+            })
     }
 }
 

@@ -28,6 +28,13 @@ pub struct ClientTrust {
     pub layer_weights: Vec<f64>,
 }
 
+impl ClientTrust {
+    fn is_finite(&self) -> bool {
+        let whole = [self.norm, self.weight];
+        whole.iter().chain(&self.layer_norms).chain(&self.layer_weights).all(|x| x.is_finite())
+    }
+}
+
 /// One round.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrustRound {
@@ -47,13 +54,9 @@ pub struct Trust {
 }
 
 impl TrustRound {
-    /// Whether every number is one.
+    /// Whether no norm or weight is infinite or NaN.
     fn is_finite(&self) -> bool {
-        let numbers = |client: &ClientTrust| {
-            let mut of_layers = client.layer_norms.iter().chain(&client.layer_weights);
-            client.norm.is_finite() && client.weight.is_finite() && of_layers.all(|x| x.is_finite())
-        };
-        self.clients.iter().all(numbers)
+        self.clients.iter().all(ClientTrust::is_finite)
     }
 
     /// How far the weights of layer `l` are from those of the whole: ½ Σₖ |wₖ,ₗ − wₖ|, the share of
@@ -73,9 +76,12 @@ impl Trust {
     /// the largest there can be; empty without rounds.
     pub fn variation(&self) -> Vec<f64> {
         let rounds = self.rounds.len() as f64;
-        let mean =
-            |l: usize| self.rounds.iter().map(|round| round.variation(l)).sum::<f64>() / rounds;
-        (0..self.layers.len()).filter(|_| rounds > 0.0).map(mean).collect()
+        if self.rounds.is_empty() {
+            return Vec::new();
+        }
+        (0..self.layers.len())
+            .map(|l| self.rounds.iter().map(|round| round.variation(l)).sum::<f64>() / rounds)
+            .collect()
     }
 }
 
@@ -94,12 +100,14 @@ pub fn trust_weights(
     lambda_s: f64,
     gamma: f64,
 ) -> Vec<f64> {
-    let clients = sizes.iter().zip(norms).zip(gaps);
-    let weigh =
-        |((n, r), g): ((&f64, &f64), &f64)| n / (1.0 + lambda_s * r) * (1.0 / (1.0 + gamma * g));
-    let weights: Vec<f64> = clients.map(weigh).collect();
+    let weights: Vec<f64> = sizes
+        .iter()
+        .zip(norms)
+        .zip(gaps)
+        .map(|((n, r), g)| n / (1.0 + lambda_s * r) * (1.0 / (1.0 + gamma * g)))
+        .collect();
     let sum: f64 = weights.iter().sum();
-    // Nobody has a weight only if all are of size 0: then no one is preferred.
+    // The sum is 0 only if all clients have size 0: then all weights are equal.
     let equal = 1.0 / weights.len() as f64;
     weights.into_iter().map(|w| if sum > 0.0 { w / sum } else { equal }).collect()
 }
@@ -126,26 +134,31 @@ impl Moved {
     }
 }
 
-/// Weighs the participants of a round whose updates have so many layers.
+/// The trust in the participants of a round whose updates have `layers` layers.
 fn weigh(moved: &[Moved], layers: usize, settings: Settings) -> Vec<ClientTrust> {
-    let sizes: Vec<f64> = moved.iter().map(|one| one.size).collect();
-    let gaps: Vec<f64> = moved.iter().map(|one| one.gap.unwrap_or(0.0)).collect();
-    let weights = |norm: &dyn Fn(&Moved) -> f64| {
-        let norms: Vec<f64> = moved.iter().map(norm).collect();
-        trust_weights(&sizes, &norms, &gaps, settings.lambda_s, settings.gamma)
-    };
-    let whole = weights(&Moved::norm);
+    let whole = weights(moved, settings, Moved::norm);
     let by_layer: Vec<Vec<f64>> =
-        (0..layers).map(|l| weights(&|one| one.squares[l].sqrt())).collect();
-    let trust = |(i, one): (usize, &Moved)| ClientTrust {
-        client: one.client,
-        gap: one.gap,
-        norm: one.norm(),
-        weight: whole[i],
-        layer_norms: one.squares.iter().map(|square| square.sqrt()).collect(),
-        layer_weights: by_layer.iter().map(|weights| weights[i]).collect(),
-    };
-    moved.iter().enumerate().map(trust).collect()
+        (0..layers).map(|l| weights(moved, settings, |client| client.squares[l].sqrt())).collect();
+    moved
+        .iter()
+        .enumerate()
+        .map(|(i, client)| ClientTrust {
+            client: client.client,
+            gap: client.gap,
+            norm: client.norm(),
+            weight: whole[i],
+            layer_norms: client.squares.iter().map(|square| square.sqrt()).collect(),
+            layer_weights: by_layer.iter().map(|weights| weights[i]).collect(),
+        })
+        .collect()
+}
+
+/// The weights of the participants by trust in one norm of their updates.
+fn weights(moved: &[Moved], settings: Settings, norm: impl Fn(&Moved) -> f64) -> Vec<f64> {
+    let sizes: Vec<f64> = moved.iter().map(|client| client.size).collect();
+    let norms: Vec<f64> = moved.iter().map(norm).collect();
+    let gaps: Vec<f64> = moved.iter().map(|client| client.gap.unwrap_or(0.0)).collect();
+    trust_weights(&sizes, &norms, &gaps, settings.lambda_s, settings.gamma)
 }
 
 /// Watches a run for it.

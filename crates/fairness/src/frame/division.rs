@@ -21,8 +21,8 @@ impl Division {
     pub(super) fn new(grouping: &Grouping, facts: &Facts<'_>) -> Result<Self> {
         let mut whole =
             Self { names: vec![String::new()], of_node: vec![Some(0); facts.truth.len()] };
-        // Without `unknown`, so that what is allowed before training is allowed after it, whichever
-        // nodes are evaluated.
+        // Groups called `unknown` do not count: whether there are any depends on the evaluated
+        // nodes, and a grouping that is accepted before training must be accepted after it.
         let mut groups = 1usize;
         for attribute in grouping.attributes() {
             let part = Self::by(attribute, facts)?;
@@ -35,21 +35,18 @@ impl Division {
         Ok(whole)
     }
 
+    /// Divides the nodes by one attribute.
     fn by(attribute: &Attribute, facts: &Facts<'_>) -> Result<Self> {
-        let pair = |yes: Group, no: Group| vec![yes.name().to_owned(), no.name().to_owned()];
-        let sides = |sides: &[Option<bool>]| {
-            sides.iter().map(|side| side.map(|flag| u32::from(!flag))).collect()
-        };
         Ok(match attribute {
             Attribute::Minority => Self {
-                names: pair(Group::Minority, Group::Majority),
-                of_node: sides(facts.minority),
+                names: names([Group::Minority, Group::Majority]),
+                of_node: facts.minority.iter().map(|side| Some(u32::from(!(*side)?))).collect(),
             },
             Attribute::Heterophilous => {
                 let known = facts.heterophilous.iter().zip(facts.homophily_unknown);
                 let of_node =
                     known.map(|(&yes, &unknown)| (!unknown).then_some(u32::from(!yes))).collect();
-                Self { names: pair(Group::Heterophilous, Group::Homophilous), of_node }
+                Self { names: names([Group::Heterophilous, Group::Homophilous]), of_node }
             }
             Attribute::Degree(parts) => Self::by_degree(*parts, facts.degree),
             Attribute::Class => Self {
@@ -58,7 +55,8 @@ impl Division {
             },
             Attribute::Client => {
                 let clients = facts.client.iter().max().map_or(0, |&last| last as usize + 1);
-                // Before one name per client is made: the number may come from a damaged file.
+                // Checked before one name per client is allocated: the number may come from a
+                // damaged file.
                 if clients > MOST_GROUPS {
                     return Err(too_many("client", clients));
                 }
@@ -80,7 +78,7 @@ impl Division {
         if facts.evaluated().all(|(v, ..)| self.of_node[v].is_some()) {
             return self;
         }
-        let of = match attribute {
+        let attribute = match attribute {
             Attribute::Heterophilous => "homophily",
             Attribute::Minority => "minority",
             Attribute::Degree(_) => "degree",
@@ -88,9 +86,9 @@ impl Division {
             Attribute::Client => "client",
             Attribute::Column(name) => name,
         };
-        let mut name = format!("{of}=unknown");
+        let mut name = format!("{attribute}=unknown");
         if self.names.contains(&name) {
-            // A value of that name is something else than no value.
+            // Nodes whose value is the text `unknown` are another group than those without a value.
             name.push_str(" (no value)");
         }
         let unknown = self.names.len() as u32;
@@ -113,26 +111,20 @@ impl Division {
         ends.dedup();
         let starts =
             std::iter::once(0).chain(ends.iter().map(|&end| sorted.partition_point(|&d| d <= end)));
-        let name = |(start, &end): (usize, &usize)| match sorted[start] {
-            least if least == end => format!("degree={end}"),
-            least => format!("degree={least}–{end}"),
-        };
-        let part = |&d: &usize| Some(ends.partition_point(|&end| end < d) as u32);
+        let of_node =
+            degree.iter().map(|&d| Some(ends.partition_point(|&end| end < d) as u32)).collect();
         Self {
-            names: starts.zip(&ends).map(name).collect(),
-            of_node: degree.iter().map(part).collect(),
+            names: starts.zip(&ends).map(|(start, &end)| degree_name(sorted[start], end)).collect(),
+            of_node,
         }
     }
 
+    /// The intersections of each group with each group of `part`.
     fn intersect(&self, part: &Self) -> Self {
-        let name = |left: &String, right: &String| match left.as_str() {
-            "" => right.clone(),
-            left => format!("{left} × {right}"),
-        };
         let names = self
             .names
             .iter()
-            .flat_map(|left| part.names.iter().map(move |right| name(left, right)));
+            .flat_map(|left| part.names.iter().map(move |right| joint_name(left, right)));
         let width = part.names.len() as u32;
         let both = self.of_node.iter().zip(&part.of_node);
         Self {
@@ -140,6 +132,21 @@ impl Division {
             of_node: both.map(|(left, right)| Some((*left)? * width + (*right)?)).collect(),
         }
     }
+}
+
+/// The names of two groups, as files have them.
+fn names(groups: [Group; 2]) -> Vec<String> {
+    groups.map(|group| group.name().to_owned()).into()
+}
+
+/// The name of the nodes with a degree from `least` to `most`.
+fn degree_name(least: usize, most: usize) -> String {
+    if least == most { format!("degree={most}") } else { format!("degree={least}–{most}") }
+}
+
+/// The name of an intersection; the left side is empty before the first attribute.
+fn joint_name(left: &str, right: &str) -> String {
+    if left.is_empty() { right.to_owned() } else { format!("{left} × {right}") }
 }
 
 fn too_many(grouping: impl std::fmt::Display, groups: usize) -> Error {

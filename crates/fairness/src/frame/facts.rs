@@ -1,4 +1,4 @@
-//! What a frame is made from.
+//! The input of a frame: predictions and the properties of nodes.
 
 use boostfgl_graph::{GroupColumn, Labels};
 
@@ -12,8 +12,8 @@ pub struct Facts<'a> {
     pub truth: &'a Labels,
     /// The predicted class per node.
     pub prediction: &'a [u32],
-    /// The nodes that are evaluated, each once: the test nodes. Those without a label cannot be evaluated
-    /// and are skipped.
+    /// The nodes that are evaluated, each once: the test nodes. Those without a label cannot be
+    /// evaluated and are skipped.
     pub nodes: &'a [u32],
     /// The client that owns each node.
     pub client: &'a [u32],
@@ -21,7 +21,7 @@ pub struct Facts<'a> {
     pub minority: &'a [Option<bool>],
     /// Per node, whether it is heterophilous.
     pub heterophilous: &'a [bool],
-    /// Per node, whether nothing is known about its homophily, since no neighbour has a label.
+    /// Per node, whether its homophily is unknown, since no neighbour has a label.
     pub homophily_unknown: &'a [bool],
     /// Per node, its number of neighbours in the whole graph.
     pub degree: &'a [usize],

@@ -35,7 +35,7 @@ pub struct Grouping {
     attributes: Vec<Attribute>,
 }
 
-/// One thing by which nodes are told apart.
+/// One property by which nodes are grouped.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Attribute {
@@ -43,11 +43,11 @@ pub enum Attribute {
     Minority,
     /// Whether the node is heterophilous.
     Heterophilous,
-    /// In which of so many parts of the nodes, by degree.
+    /// The part of the nodes by degree, of this number of parts.
     Degree(usize),
     /// The true class.
     Class,
-    /// The owner.
+    /// The client that owns the node.
     Client,
     /// A group column of the data, by name.
     Column(String),
@@ -56,13 +56,13 @@ pub enum Attribute {
 /// How groupings are written.
 const FORMS: [&str; 7] =
     ["minority", "heterophilous", "degree", "degree:N", "class", "client", "column:NAME"];
-/// Into how many parts degrees are divided unless asked otherwise.
+/// The number of parts by degree unless asked otherwise.
 const QUARTERS: usize = 4;
 /// The most parts by degree.
 const MOST_PARTS: usize = 100;
 
 impl Grouping {
-    /// Understands a text as in the table above; spaces around names do not count.
+    /// Parses a text as in the table above; spaces around names do not count.
     ///
     /// # Errors
     /// If an attribute is unknown, the nearest is suggested. If one is named twice, a column has no
@@ -84,7 +84,7 @@ impl Grouping {
         Ok(Self { attributes })
     }
 
-    /// What is intersected, at least one.
+    /// The attributes that are intersected, at least one.
     pub fn attributes(&self) -> &[Attribute] {
         &self.attributes
     }
@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_printed_is_understood() {
+    fn a_printed_grouping_parses_to_itself() {
         for (text, printed) in [
             ("degree", "degree:4"),
             ("degree:100*class", "degree:100*class"),
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_named() {
+    fn errors_name_the_part_that_does_not_parse() {
         let reason = |text: &str| Grouping::parse(text).unwrap_err().to_string();
         for (text, wanted) in [
             (

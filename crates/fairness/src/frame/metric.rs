@@ -71,6 +71,11 @@ impl FrameMetric {
         self.metric.larger_is_better()
     }
 
+    /// Whether `value` is worse than `other`; equal values are not.
+    pub(super) fn is_worse(&self, value: f64, other: f64) -> bool {
+        if self.larger_is_better() { value < other } else { value > other }
+    }
+
     /// The class whose nodes alone it counts, if it is about one: its denominator is then not the
     /// size of the group.
     pub fn class(&self) -> Option<&str> {
@@ -179,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_understood_and_others_refused() {
+    fn known_names_parse_and_others_are_refused() {
         for name in ["accuracy", "error", "macro_f1", "macro_f1:all", "recall:neural nets"] {
             let metric = FrameMetric::parse(name).unwrap();
             assert_eq!(metric.to_string(), name);

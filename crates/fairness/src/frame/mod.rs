@@ -1,5 +1,5 @@
-//! Any metric × any grouping of the nodes: who fares how, how far apart groups are, and who fares
-//! worst.
+//! Any metric × any grouping of the nodes: the value of each group, how far apart the groups are,
+//! and which is worst.
 //!
 //! * [`Grouping`] — how nodes are divided, read from text: `minority`, `degree:4`, `column:NAME`,
 //!   `minority*client`.
@@ -19,6 +19,8 @@ pub use grouping::{Attribute, Grouping};
 pub use metric::FrameMetric;
 pub use seeds::{SeedFrame, SeedFrames, SeedRow, Spread};
 
+use std::cmp::Ordering;
+
 use boostfgl_graph::Stream;
 use serde::{Deserialize, Serialize};
 
@@ -34,7 +36,7 @@ pub const DRAWS: usize = 1000;
 pub const MIN_GROUP: usize = 10;
 /// The most draws: more would only cost.
 pub const MOST_DRAWS: usize = 100_000;
-/// The most groups of a grouping: with more, each has too few nodes to say anything.
+/// The most groups of a grouping: with more, each has too few nodes for a useful interval.
 pub const MOST_GROUPS: usize = 1000;
 
 /// How a frame is measured.
@@ -63,23 +65,23 @@ impl FrameOptions {
 
 /// One metric on every group of one grouping.
 ///
-/// **Groups.** Rows are in the order of the grouping. A group without evaluated nodes is a row with 0
-/// nodes and no value, and never the worst. Evaluated nodes without a value of an attribute (an empty
-/// field of a column, no neighbour with a label) are a group of their own, called `unknown`. Groups
-/// with fewer counted cases than [`FrameOptions::min_group`] are marked as small: they are shown,
-/// but never the worst, and difference and ratio are taken without them.
+/// **Groups.** Rows are in the order of the grouping. A group without evaluated nodes is a row with
+/// 0 nodes and no value, and never the worst. Evaluated nodes without a value of an attribute (an
+/// empty field of a column, no neighbour with a label) are a group of their own, called `unknown`.
+/// Groups with fewer counted cases than [`FrameOptions::min_group`] are marked as small: they are
+/// shown, but never the worst, and difference and ratio are taken without them.
 ///
-/// **Intervals** say what another sample of test nodes might have given with the same model, not
-/// what another seed would. Of shares (accuracy, error, recall) they are Wilson's, over the cases
-/// that the metric counts ([`FrameRow::counted`]: of recall the nodes of the class, not the group),
-/// so that no interval is a point because all cases were right. The difference of two shares has
-/// Newcombe's, between the groups with the largest and the smallest value, without what lies below
-/// 0; over many groups both are extremes of noise, too, and the interval does not know that.
+/// **Intervals** cover the sampling of test nodes under the same model, not the choice of the seed.
+/// Of shares (accuracy, error, recall) they are Wilson's, over the cases that the metric counts
+/// ([`FrameRow::counted`]: of recall the nodes of the class, not the group), so that no interval is
+/// a point because all cases were right. The difference of two shares has Newcombe's, between the
+/// groups with the largest and the smallest value, without what lies below 0; over many groups both
+/// are extremes of noise, too, and the interval does not account for it.
 ///
 /// Macro-F1 is no share. Its intervals are 95 % percentile bootstrap intervals over nodes (Efron
 /// 1979): within each group as many nodes as it has are drawn with replacement, and the metric is
 /// computed anew; the difference max − min is taken anew in each draw, too. Where all draws agree
-/// (all nodes right, or one node) the bootstrap knows nothing about spread and there is no
+/// (all nodes right, or one node) the bootstrap has no spread to estimate and there is no
 /// interval. The draws depend on the counts alone, so the same predictions give the same digits.
 ///
 /// ```
@@ -153,7 +155,7 @@ pub struct FrameRow {
     pub small: bool,
 }
 
-/// The group that fares worst.
+/// The group with the worst value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorstGroup {
     /// Its name.
@@ -210,16 +212,15 @@ impl MetricFrame {
                 pairs[group as usize].push((truth, prediction));
             }
         }
-        // Streams 1, 2, … are the groups'; what all nodes together draw does not depend on the
-        // grouping.
+        // The groups have the streams 1, 2, … and all nodes together stream 0, so that the draws of
+        // all nodes do not depend on the grouping.
         let classes = facts.truth.classes();
-        let measured =
-            |(stream, pairs)| Measured::new(&Sample::new(classes, pairs), &resolved, draws, stream);
-        let groups = (1..).zip(pairs).map(measured).collect();
-        let all = measured((
-            0,
-            facts.evaluated().map(|(_, truth, prediction)| (truth, prediction)).collect(),
-        ));
+        let groups = (1..)
+            .zip(pairs)
+            .map(|(i, pairs)| Measured::new(&Sample::new(classes, pairs), &resolved, draws, i))
+            .collect();
+        let pairs = facts.evaluated().map(|(_, truth, prediction)| (truth, prediction)).collect();
+        let all = Measured::new(&Sample::new(classes, pairs), &resolved, draws, 0);
         let table =
             Measurements { names: division.names, groups, all, min_group: options.min_group };
         Ok(metrics
@@ -241,15 +242,12 @@ struct Measurements {
 impl Measurements {
     /// The frame of the metric at position `at`.
     fn frame(&self, at: usize, metric: &FrameMetric, grouping: &Grouping) -> MetricFrame {
-        let row = |(name, group): (&String, &Measured)| FrameRow {
-            group: name.clone(),
-            nodes: group.nodes,
-            counted: group.counted[at],
-            value: group.values[at],
-            interval: group.interval(at),
-            small: group.counted[at] < self.min_group,
-        };
-        let rows: Vec<FrameRow> = self.names.iter().zip(&self.groups).map(row).collect();
+        let rows: Vec<FrameRow> = self
+            .names
+            .iter()
+            .zip(&self.groups)
+            .map(|(name, group)| group.row(at, name, self.min_group))
+            .collect();
         let ends = extremes(rows.iter().map(|row| row.value.filter(|_| !row.small)));
         MetricFrame {
             metric: metric.clone(),
@@ -261,7 +259,7 @@ impl Measurements {
             overall_interval: self.all.interval(at),
             difference: ends.map(|(least, most)| most - least),
             difference_interval: ends.and_then(|_| self.difference_interval(at)),
-            ratio: ends.filter(|(_, most)| *most > 0.0).map(|(least, most)| least / most),
+            ratio: ends.and_then(ratio),
             worst: worst(
                 metric,
                 rows.iter().filter(|row| !row.small).map(|row| (&row.group, row.value)),
@@ -275,23 +273,30 @@ impl Measurements {
         let ranked: Vec<&Measured> =
             self.groups.iter().filter(|group| group.counted[at] >= self.min_group).collect();
         let shares: Vec<(u64, u64)> = ranked.iter().filter_map(|group| group.shares[at]).collect();
-        let by_share = |a: &&(u64, u64), b: &&(u64, u64)| {
-            // a/b against c/d as a·d against c·b: no rounding makes the wrong group the largest.
-            (u128::from(a.0) * u128::from(b.1)).cmp(&(u128::from(b.0) * u128::from(a.1)))
-        };
-        if let (Some(most), Some(least)) =
-            (shares.iter().max_by(by_share), shares.iter().min_by(by_share))
-        {
-            return newcombe(*most, *least)
+        let most = shares.iter().copied().max_by(compare_shares);
+        let least = shares.iter().copied().min_by(compare_shares);
+        if let (Some(most), Some(least)) = (most, least) {
+            // max − min is never negative, but Newcombe's interval takes the two groups as given and
+            // may reach below 0.
+            return newcombe(most, least)
                 .map(|found| Interval { lo: found.lo.max(0.0), hi: found.hi.min(1.0) });
         }
-        // If any group has nodes, so have all nodes together, and as many draws.
+        // If any group has nodes, all nodes together have some, and the same number of draws.
         let draws = self.all.draws[at].len();
-        let drawn = |draw: usize| {
-            ranked.iter().map(move |group| group.draws[at].get(draw).copied().flatten())
-        };
-        percentiles((0..draws).map(|draw| extremes(drawn(draw)).map(|(least, most)| most - least)))
+        percentiles((0..draws).map(|draw| difference_of_draw(&ranked, at, draw)))
     }
+}
+
+/// Compares two shares `(hits, cases)` as a·d with c·b for a/b and c/d: exact, so that no rounding
+/// makes the wrong group the largest.
+fn compare_shares(a: &(u64, u64), b: &(u64, u64)) -> Ordering {
+    (u128::from(a.0) * u128::from(b.1)).cmp(&(u128::from(b.0) * u128::from(a.1)))
+}
+
+/// max − min of the metric at position `at` over groups in one draw.
+fn difference_of_draw(groups: &[&Measured], at: usize, draw: usize) -> Option<f64> {
+    let values = groups.iter().map(|group| group.draws[at].get(draw).copied().flatten());
+    extremes(values).map(|(least, most)| most - least)
 }
 
 /// A group with its values and draws, one per metric.
@@ -302,7 +307,7 @@ struct Measured {
     /// Hits and cases of those that are shares of at least one case.
     shares: Vec<Option<(u64, u64)>>,
     values: Vec<Option<f64>>,
-    /// None of shares.
+    /// The metric in each draw; none of shares, which have Wilson's intervals.
     draws: Vec<Vec<Option<f64>>>,
 }
 
@@ -312,7 +317,7 @@ impl Measured {
         let classes = sample.classes();
         let shares: Vec<Option<(u64, u64)>> =
             metrics.iter().map(|metric| metric.share(&classes)).collect();
-        // Shares have exact intervals; only the other metrics are bootstrapped.
+        // Shares have Wilson's intervals; only the other metrics are bootstrapped.
         let drawn: Vec<Resolved> = metrics
             .iter()
             .zip(&shares)
@@ -337,10 +342,23 @@ impl Measured {
         }
     }
 
-    fn interval(&self, metric: usize) -> Option<Interval> {
-        match self.shares[metric] {
+    /// The row of the group called `name`, of the metric at position `at`.
+    fn row(&self, at: usize, name: &str, min_group: usize) -> FrameRow {
+        FrameRow {
+            group: name.to_owned(),
+            nodes: self.nodes,
+            counted: self.counted[at],
+            value: self.values[at],
+            interval: self.interval(at),
+            small: self.counted[at] < min_group,
+        }
+    }
+
+    /// The interval of the metric at position `at`.
+    fn interval(&self, at: usize) -> Option<Interval> {
+        match self.shares[at] {
             Some((hits, cases)) => wilson(hits, cases),
-            None => percentiles(self.draws[metric].iter().copied()),
+            None => percentiles(self.draws[at].iter().copied()),
         }
     }
 }
@@ -353,14 +371,18 @@ fn extremes(values: impl Iterator<Item = Option<f64>>) -> Option<(f64, f64)> {
     Some(known.fold((first, first), |(least, most), x| (least.min(x), most.max(x))))
 }
 
-/// Who fares worst by `metric`; the first of equals.
+/// min / max; `None` if the largest value is 0.
+fn ratio((least, most): (f64, f64)) -> Option<f64> {
+    (most > 0.0).then(|| least / most)
+}
+
+/// The group with the worst value by `metric`; the first of equals.
 fn worst<'a>(
     metric: &FrameMetric,
     values: impl Iterator<Item = (&'a String, Option<f64>)>,
 ) -> Option<WorstGroup> {
     let known = values.filter_map(|(group, value)| Some((group, value?)));
-    let worse = |a: f64, b: f64| if metric.larger_is_better() { a < b } else { a > b };
     let (group, value) =
-        known.reduce(|found, next| if worse(next.1, found.1) { next } else { found })?;
+        known.reduce(|found, next| if metric.is_worse(next.1, found.1) { next } else { found })?;
     Some(WorstGroup { group: group.clone(), value })
 }

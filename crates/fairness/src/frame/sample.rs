@@ -1,4 +1,4 @@
-//! One group as a sample, and what it might have been.
+//! The evaluated nodes of one group as a sample, and its bootstrap draws.
 
 use boostfgl_graph::Stream;
 
@@ -11,8 +11,8 @@ pub(super) struct Sample {
     classes: usize,
     /// The pairs that occur, sorted.
     cells: Vec<(u32, u32)>,
-    /// Per node, sorted, the position of its pair: what is drawn from. That nodes are sorted makes
-    /// draws, too, independent of the order in which nodes come.
+    /// Per node, the position of its pair: what is drawn from. Sorted, so that draws do not depend
+    /// on the order of the nodes.
     nodes: Vec<u32>,
 }
 
@@ -54,8 +54,8 @@ impl Sample {
         for _ in 0..draws {
             counts.fill(0);
             for _ in 0..n {
-                // Half the bits of `Stream::below`: half the time, and a bias below n / 2³² is far
-                // below the noise.
+                // Lemire's multiply-and-shift with 32 bits, without rejection: half the time of
+                // `Stream::below`. Its bias is below n / 2³², far below the sampling noise.
                 let at = (u64::from(stream.next_u32()) * n) >> 32;
                 counts[self.nodes[at as usize] as usize] += 1;
             }
@@ -81,8 +81,9 @@ impl Sample {
 }
 
 /// From the 2.5th to the 97.5th percentile of the values there are; `None` if there is none, and if
-/// that is a point: draws that all agree know nothing about spread.
+/// that is a point: draws that all agree give no estimate of the spread.
 pub(super) fn percentiles(values: impl Iterator<Item = Option<f64>>) -> Option<Interval> {
+    // A draw without a counted node has no value and is left out.
     let mut known: Vec<f64> = values.flatten().collect();
     known.sort_by(f64::total_cmp);
     let interval = (!known.is_empty())

@@ -2,13 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{FrameMetric, FrameRow, Grouping, MetricFrame, WorstGroup, extremes, worst};
+use super::{FrameMetric, FrameRow, Grouping, MetricFrame, WorstGroup, extremes, ratio, worst};
 use crate::{Error, Result, mean, sample_std};
 
 /// Frames of one metric and grouping, seed by seed, and their mean and spread.
 ///
-/// Intervals are about test nodes and the spread is about seeds: two different doubts, which are
-/// not mixed. Each seed keeps its intervals.
+/// Intervals cover the sampling of test nodes, the spread covers seeds: two sources of uncertainty,
+/// which are not mixed. Each seed keeps its intervals.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SeedFrames {
     /// What is measured.
@@ -72,6 +72,32 @@ impl Spread {
     }
 }
 
+impl SeedRow {
+    /// The group called `name`; a seed without it has 0 nodes and no value.
+    fn over_seeds(name: &str, seeds: &[SeedFrame]) -> Self {
+        let found: Vec<Option<&FrameRow>> =
+            seeds.iter().map(|seed| seed.frame.rows.iter().find(|row| row.group == name)).collect();
+        Self {
+            group: name.to_owned(),
+            nodes: found.iter().map(|row| row.map_or(0, |row| row.nodes)).collect(),
+            counted: found.iter().map(|row| row.map_or(0, |row| row.counted)).collect(),
+            value: Spread::of(found.iter().map(|row| row.as_ref()?.value)),
+            small: found.iter().flatten().any(|row| row.small && row.value.is_some()),
+        }
+    }
+}
+
+impl MetricFrame {
+    /// The smallest and the largest value of the groups that are not small over all seeds.
+    fn extremes_of_ranked(&self, rows: &[SeedRow]) -> Option<(f64, f64)> {
+        let ranked = self
+            .rows
+            .iter()
+            .filter(|row| rows.iter().any(|known| known.group == row.group && !known.small));
+        extremes(ranked.map(|row| row.value))
+    }
+}
+
 impl SeedFrames {
     /// Joins the frames of seeds.
     ///
@@ -99,29 +125,16 @@ impl SeedFrames {
                 names.push(&row.group);
             }
         }
-        let row = |name: &String| {
-            let found =
-                || seeds.iter().map(|seed| seed.frame.rows.iter().find(|row| row.group == *name));
-            SeedRow {
-                group: name.clone(),
-                nodes: found().map(|row| row.map_or(0, |row| row.nodes)).collect(),
-                counted: found().map(|row| row.map_or(0, |row| row.counted)).collect(),
-                value: Spread::of(found().map(|row| row?.value)),
-                small: found().flatten().any(|row| row.small && row.value.is_some()),
-            }
-        };
-        let rows: Vec<SeedRow> = names.into_iter().map(row).collect();
-        let ranked =
-            |row: &&FrameRow| rows.iter().any(|known| known.group == row.group && !known.small);
-        let ends =
-            |seed: &SeedFrame| extremes(seed.frame.rows.iter().filter(ranked).map(|row| row.value));
-        let ratio = |(least, most): (f64, f64)| (most > 0.0).then(|| least / most);
+        let rows: Vec<SeedRow> =
+            names.into_iter().map(|name| SeedRow::over_seeds(name, &seeds)).collect();
+        // The groups that are small under one seed are left out under all, so that the differences
+        // of all seeds are between the same groups.
+        let ends: Vec<Option<(f64, f64)>> =
+            seeds.iter().map(|seed| seed.frame.extremes_of_ranked(&rows)).collect();
         Ok(Self {
             overall: Spread::of(seeds.iter().map(|seed| seed.frame.overall)),
-            difference: Spread::of(
-                seeds.iter().map(|seed| ends(seed).map(|(least, most)| most - least)),
-            ),
-            ratio: Spread::of(seeds.iter().map(|seed| ends(seed).and_then(ratio))),
+            difference: Spread::of(ends.iter().map(|ends| ends.map(|(least, most)| most - least))),
+            ratio: Spread::of(ends.iter().map(|ends| ends.and_then(ratio))),
             worst: worst(
                 &metric,
                 rows.iter().filter(|row| !row.small).map(|row| (&row.group, row.value.mean)),

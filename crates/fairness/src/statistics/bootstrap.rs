@@ -1,11 +1,11 @@
-//! How far the mean of few differences may be off.
+//! Bootstrap intervals of the mean of few differences.
 
 use boostfgl_graph::Stream;
 use serde::{Deserialize, Serialize};
 
 use crate::mean;
 
-/// How often the differences are drawn anew.
+/// The number of bootstrap samples.
 pub const RESAMPLES: usize = 10_000;
 
 /// From `lo` to `hi`.
@@ -24,8 +24,8 @@ pub struct Interval {
 /// draws depend on n alone, so the same differences always give the same interval, and methods with
 /// as many pairs are evaluated by the same draws.
 ///
-/// `None` for fewer than two differences, since one says nothing about spread, and for numbers that
-/// are not finite. With few pairs the interval is too narrow: for n = 5 and normal data it covers
+/// `None` for fewer than two differences, since one has no spread, and for numbers that are not
+/// finite. With few pairs the interval is too narrow: for n = 5 and normal data it covers
 /// the mean in about 84 % of cases.
 ///
 /// ```
@@ -40,7 +40,8 @@ pub fn mean_interval(differences: &[f64]) -> Option<Interval> {
     if n < 2 || !differences.iter().all(|d| d.is_finite()) {
         return None;
     }
-    // Draws are about the order of the differences, which must not matter.
+    // A draw is a position. Positions in sorted order make the interval independent of the order
+    // in which the pairs are given.
     let mut sorted = differences.to_vec();
     sorted.sort_by(f64::total_cmp);
     let mut stream = Stream::new(0, "bootstrap of a mean", &[n as u64]);
@@ -51,12 +52,15 @@ pub fn mean_interval(differences: &[f64]) -> Option<Interval> {
         means.extend(mean(&drawn));
     }
     means.sort_by(f64::total_cmp);
-    // Rounding must not push the mean of equal numbers beyond them.
-    let within = |x: f64| x.clamp(sorted[0], sorted[n - 1]);
-    Some(Interval { lo: within(quantile(&means, 0.025)), hi: within(quantile(&means, 0.975)) })
+    // A sum of n equal numbers over n may differ from them in the last bit; a mean must not leave
+    // the range of the differences.
+    let (least, most) = (sorted[0], sorted[n - 1]);
+    let (lo, hi) = (quantile(&means, 0.025), quantile(&means, 0.975));
+    Some(Interval { lo: lo.clamp(least, most), hi: hi.clamp(least, most) })
 }
 
-/// The quantile at `share` of sorted numbers, between neighbours by their distance.
+/// The quantile at `share` of sorted numbers, interpolated linearly between neighbours (type 7 of
+/// Hyndman and Fan 1996, the default of numpy).
 pub(crate) fn quantile(sorted: &[f64], share: f64) -> f64 {
     let at = share * (sorted.len() - 1) as f64;
     let (low, part) = (at.floor() as usize, at.fract());
@@ -91,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_said_of_nothing() {
+    fn fewer_than_two_or_infinite_differences_have_no_interval() {
         assert_eq!((mean_interval(&[]), mean_interval(&[3.0])), (None, None));
         assert_eq!(mean_interval(&[1.0, f64::NAN, 2.0]), None);
     }

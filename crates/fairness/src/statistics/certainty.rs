@@ -1,5 +1,5 @@
-//! How sure a sentence about a difference may be: the one rule that every table, report and
-//! document follows.
+//! The rule by which every table, report and document calls a difference shown, leaning or not
+//! found.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,11 +8,11 @@ use super::{Interval, mean_interval, signed_rank, smallest_p};
 /// The level of significance: a test agrees if its p is below it.
 pub const LEVEL: f64 = 0.05;
 
-/// Fewer pairs than this show nothing, not even a leaning: the bootstrap interval of three
-/// differences leaves out their mean every fourth time.
+/// With fewer pairs than this there is no outcome but [`Certainty::TooFew`]: the bootstrap interval
+/// of three differences misses the mean in one of four cases.
 pub const LEAST_PAIRS: usize = 5;
 
-/// What paired differences allow to say of a method against a base.
+/// How sure it is from paired differences that a method differs from a base.
 ///
 /// | pairs | 95 % interval | p (adjusted where several are tested) | word |
 /// |---|---|---|---|
@@ -37,11 +37,11 @@ pub const LEAST_PAIRS: usize = 5;
 pub enum Certainty {
     /// Interval and test agree that the method has more.
     Ahead,
-    /// The interval alone says so.
+    /// The interval lies above 0; the test does not agree, or there is none.
     LeansAhead,
     /// Interval and test agree that the method has less.
     Behind,
-    /// The interval alone says so.
+    /// The interval lies below 0; the test does not agree, or there is none.
     LeansBehind,
     /// The interval has 0 in it.
     NoDifference,
@@ -60,9 +60,9 @@ impl Certainty {
         Self::TooFew,
     ];
 
-    /// Judges paired `differences`. `p` is that of their signed-rank test, adjusted where several
-    /// methods are tested; a test that points the other way than the interval does not agree with
-    /// it, however small p is.
+    /// The outcome for paired `differences`. `p` is that of their signed-rank test, adjusted where
+    /// several methods are tested; a test that points the other way than the interval does not
+    /// agree with it, however small p is.
     pub fn of(differences: &[f64], p: Option<f64>) -> Self {
         let interval = mean_interval(differences);
         let upwards = interval.is_some_and(|interval| interval.lo > 0.0);
@@ -71,8 +71,8 @@ impl Certainty {
         Self::assess(differences.len(), interval, p.filter(|_| agrees))
     }
 
-    /// Judges by what is known of the differences: how many pairs, the 95 % interval of their mean,
-    /// and p.
+    /// The outcome for a number of pairs, the 95 % interval of the mean of their differences, and
+    /// p.
     pub fn assess(pairs: usize, interval: Option<Interval>, p: Option<f64>) -> Self {
         let tested = p.is_some_and(|p| p < LEVEL);
         match interval {
@@ -103,12 +103,12 @@ impl Certainty {
     }
 }
 
-/// What so many pairs could show at best, in so many tests of one family.
+/// The smallest p that a number of pairs can reach in a family of tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit {
-    /// How many pairs there are.
+    /// The number of pairs.
     pub pairs: usize,
-    /// How many methods are tested against the base.
+    /// The number of methods that are tested against the base.
     pub tests: usize,
 }
 
@@ -118,7 +118,8 @@ impl Limit {
         (self.tests.max(1) as f64 * smallest_p(self.pairs)).min(1.0)
     }
 
-    /// Says that no difference can be shown, if none can; `unit` is what a pair is, such as `seed`.
+    /// A sentence that no difference can be shown, if none can; `unit` is what a pair is, such as
+    /// `seed`.
     ///
     /// ```
     /// use boostfgl_fairness::statistics::Limit;
@@ -147,6 +148,7 @@ impl Limit {
     }
 }
 
+/// p with at most three decimals, without trailing zeros.
 fn three_decimals(p: f64) -> String {
     format!("{p:.3}").trim_end_matches('0').trim_end_matches('.').to_owned()
 }
@@ -203,16 +205,16 @@ mod tests {
     }
 
     #[test]
-    fn differences_are_judged_by_their_own_interval_and_test() {
-        let of = |differences: &[f64]| {
+    fn differences_are_assessed_by_their_own_interval_and_test() {
+        let assess = |differences: &[f64]| {
             Certainty::of(differences, signed_rank(differences).map(|test| test.p))
         };
-        assert_eq!(of(&[0.4, 1.0, 0.1, 0.7, 0.2]), Certainty::LeansAhead);
-        assert_eq!(of(&[0.4, 1.0, 0.1, 0.7, 0.2, 0.3]), Certainty::Ahead);
-        assert_eq!(of(&[-0.4, -1.0, -0.1, -0.7, -0.2, -0.3]), Certainty::Behind);
-        assert_eq!(of(&[0.4, -1.0, 0.1, -0.7, 0.2, 0.3]), Certainty::NoDifference);
-        assert_eq!(of(&[0.0; 9]), Certainty::NoDifference);
-        assert_eq!(of(&[]), Certainty::TooFew);
+        assert_eq!(assess(&[0.4, 1.0, 0.1, 0.7, 0.2]), Certainty::LeansAhead);
+        assert_eq!(assess(&[0.4, 1.0, 0.1, 0.7, 0.2, 0.3]), Certainty::Ahead);
+        assert_eq!(assess(&[-0.4, -1.0, -0.1, -0.7, -0.2, -0.3]), Certainty::Behind);
+        assert_eq!(assess(&[0.4, -1.0, 0.1, -0.7, 0.2, 0.3]), Certainty::NoDifference);
+        assert_eq!(assess(&[0.0; 9]), Certainty::NoDifference);
+        assert_eq!(assess(&[]), Certainty::TooFew);
         // Adjusted for eight tests, six wins of six are a leaning.
         assert_eq!(
             Certainty::of(&[0.4, 1.0, 0.1, 0.7, 0.2, 0.3], Some(0.25)),
@@ -220,8 +222,7 @@ mod tests {
         );
     }
 
-    /// 4 large gains and 26 small losses: the mean is above 0, and the ranks say less,
-    /// significantly.
+    /// 4 large gains and 26 small losses: the mean is above 0, the ranks are significantly below.
     #[test]
     fn a_test_that_points_the_other_way_does_not_agree() {
         let differences: Vec<f64> = (0..30)
@@ -234,18 +235,18 @@ mod tests {
     }
 
     #[test]
-    fn what_pairs_cannot_show_is_said() {
-        let said = |pairs, tests| Limit { pairs, tests }.sentence("pair");
+    fn too_few_pairs_for_any_difference_give_a_sentence() {
+        let sentence = |pairs, tests| Limit { pairs, tests }.sentence("pair");
         assert_eq!(
-            said(1, 1).unwrap(),
+            sentence(1, 1).unwrap(),
             "One pair cannot show a difference: the smallest p it allows is 1."
         );
         assert_eq!(
-            said(6, 8).unwrap(),
+            sentence(6, 8).unwrap(),
             "Six pairs cannot show a difference: the smallest p they allow is 0.031, and 0.25 \
              after Holm's adjustment over 8 tests."
         );
-        assert_eq!((said(6, 1), said(9, 8)), (None, None));
-        assert!(said(5, 0).is_some());
+        assert_eq!((sentence(6, 1), sentence(9, 8)), (None, None));
+        assert!(sentence(5, 0).is_some());
     }
 }

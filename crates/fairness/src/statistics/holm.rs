@@ -1,12 +1,12 @@
-//! Several tests at once.
+//! Adjustment of p-values for several tests.
 
-/// Holm's step-down adjustment (Holm 1979): p-values that may each be held against the level of the
-/// whole family.
+/// Holm's step-down adjustment (Holm 1979): p-values that may each be compared with the level of
+/// the whole family.
 ///
 /// With p₍₁₎ ≤ … ≤ p₍ₘ₎ the adjusted values are p̃₍ᵢ₎ = max over j ≤ i of min(1, (m − j + 1) p₍ⱼ₎),
-/// returned in the order given. The chance of even one false alarm in the family is then at most
-/// the level, whatever depends on what. Tests without a p-value stay without one and do not count
-/// in m.
+/// returned in the order given. The chance of at least one false positive in the family is then at
+/// most the level, however the tests depend on each other. Tests without a p-value stay without one
+/// and do not count in m.
 ///
 /// ```
 /// use boostfgl_fairness::statistics::holm;
@@ -21,6 +21,7 @@ pub fn holm(p: &[Option<f64>]) -> Vec<Option<f64>> {
     let mut adjusted = vec![None; p.len()];
     let mut least = 0.0f64;
     for (done, (at, p)) in known.into_iter().enumerate() {
+        // The running maximum keeps adjusted values in the order of the raw ones.
         least = least.max(((tests - done) as f64 * p).min(1.0));
         adjusted[at] = Some(least);
     }

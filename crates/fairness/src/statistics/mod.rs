@@ -1,16 +1,17 @@
-//! How sure a difference between methods is: intervals, tests and ranks over paired runs.
+//! Whether methods differ: intervals, tests and ranks over paired runs.
 //!
-//! Two methods that ran on the same partition, split and seed make a *pair*; what is evaluated is the
-//! difference of their scores. Everything here is a pure function of numbers, with the same digits
-//! on every machine.
+//! Two methods that ran on the same partition, split and seed make a *pair*; what is evaluated is
+//! the difference of their scores. Everything here is a pure function of numbers, with the same
+//! digits on every machine.
 //!
 //! * [`mean_interval`] — a 95 % bootstrap interval of the mean difference.
 //! * [`signed_rank`] — Wilcoxon's signed-rank test of "no difference", two-sided.
 //! * [`holm`] — p-values adjusted for having tested several methods.
-//! * [`Certainty`] — the rule for how sure a sentence about a difference may be, from these three.
+//! * [`Certainty`] — the rule by which a difference is called shown, leaning or not found, from
+//!   these three.
 //! * [`wilson`], [`newcombe`] — intervals of a share and of the difference of two.
-//! * [`mean_ranks`] — who is first, second, … on average, with Friedman's test and Nemenyi's
-//!   critical difference.
+//! * [`mean_ranks`] — the mean rank of each method, with Friedman's test and Nemenyi's critical
+//!   difference.
 //! * [`spearman`] — whether two quantities rise together.
 //!
 //! **Few pairs cannot prove much.** With n pairs the smallest two-sided p of the signed-rank test
@@ -39,6 +40,7 @@ pub use wilcoxon::{EXACT_UP_TO, SignedRank, signed_rank, smallest_p};
 /// (mid-ranks).
 fn mid_ranks(values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..values.len()).collect();
+    // `total_cmp` orders −0 before 0; they are equal below and share a rank all the same.
     order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
     let mut ranks = vec![0.0; values.len()];
     let mut before = 0;

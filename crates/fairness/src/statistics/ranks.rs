@@ -1,4 +1,4 @@
-//! Who comes first, on average over datasets and seeds.
+//! Mean ranks of methods over datasets and seeds, and whether they differ.
 
 use serde::{Deserialize, Serialize};
 
@@ -33,7 +33,7 @@ pub struct Friedman {
 ///
 /// `blocks[b][i]` is the value of method i in block b. A method without a value in any block is
 /// left out; of the rest, only blocks in which all have a value count, so that every rank is among
-/// the same rivals. Equal values share mid-ranks.
+/// the same methods. Equal values share mid-ranks.
 ///
 /// With b blocks, k methods and mean ranks R̄ᵢ, χ²_F = 12b / (k(k+1)) · Σᵢ (R̄ᵢ − (k+1)/2)²,
 /// divided by 1 − Σ(t³ − t) / (b k (k² − 1)) over groups of t ties.
@@ -46,16 +46,16 @@ pub struct Friedman {
 /// ```
 pub fn mean_ranks(blocks: &[Vec<Option<f64>>]) -> MeanRanks {
     let width = blocks.iter().map(Vec::len).max().unwrap_or(0);
-    let value = |block: &[Option<f64>], i: usize| block.get(i).copied().flatten();
     let present: Vec<usize> =
         (0..width).filter(|&i| blocks.iter().any(|block| value(block, i).is_some())).collect();
-    let whole = |block: &Vec<Option<f64>>| {
-        present.iter().map(|&i| value(block, i)).collect::<Option<Vec<f64>>>()
-    };
-    let complete: Vec<Vec<f64>> = blocks.iter().filter_map(whole).collect();
+    let complete: Vec<Vec<f64>> = blocks
+        .iter()
+        .filter_map(|block| present.iter().map(|&i| value(block, i)).collect())
+        .collect();
 
     let mut sums = vec![0.0; present.len()];
     for block in &complete {
+        // Ranks ascend; negated, the largest value gets rank 1.
         let negated: Vec<f64> = block.iter().map(|x| -x).collect();
         sums.iter_mut().zip(mid_ranks(&negated)).for_each(|(sum, rank)| *sum += rank);
     }
@@ -72,6 +72,12 @@ pub fn mean_ranks(blocks: &[Vec<Option<f64>>]) -> MeanRanks {
     }
 }
 
+/// The value of method `i` in a block; `None` also if the block is shorter.
+fn value(block: &[Option<f64>], i: usize) -> Option<f64> {
+    block.get(i).copied().flatten()
+}
+
+/// Friedman's test over complete blocks, given the mean ranks.
 fn friedman(blocks: &[Vec<f64>], means: &[f64]) -> Option<Friedman> {
     let (b, k) = (blocks.len() as f64, means.len() as f64);
     if blocks.len() < 2 || means.len() < 2 {
@@ -86,6 +92,7 @@ fn friedman(blocks: &[Vec<f64>], means: &[f64]) -> Option<Friedman> {
     let correction = 1.0 - ties / (b * k * (k * k - 1.0));
     let spread: f64 = means.iter().map(|mean| mean - (k + 1.0) / 2.0).map(|x| x * x).sum();
     let statistic = 12.0 * b / (k * (k + 1.0)) * spread / correction;
+    // The correction is 0 if all values of every block are equal: then χ²_F is 0/0.
     (correction > 0.0)
         .then(|| Friedman { statistic, p: chi_squared_tail(statistic, means.len() - 1) })
 }
@@ -132,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn larger_is_better_and_absent_methods_do_not_rank() {
+    fn the_largest_value_ranks_first_and_absent_methods_have_no_rank() {
         let blocks = [
             vec![Some(3.0), Some(2.0), None, Some(1.0)],
             vec![Some(3.0), None, None, Some(1.0)],

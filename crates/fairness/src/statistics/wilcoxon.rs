@@ -1,10 +1,10 @@
-//! Is one method better than another over paired runs?
+//! Wilcoxon's signed-rank test of paired differences.
 
 use serde::{Deserialize, Serialize};
 
 use super::{mid_ranks, tie_sizes};
 
-/// With at most this many differences the null distribution is counted out; beyond, it is taken as
+/// With at most this many differences the null distribution is enumerated; beyond, it is taken as
 /// normal.
 pub const EXACT_UP_TO: usize = 50;
 
@@ -58,19 +58,22 @@ pub fn signed_rank(differences: &[f64]) -> Option<SignedRank> {
     }
     let magnitudes: Vec<f64> = changed.iter().map(|d| d.abs()).collect();
     let ranks = mid_ranks(&magnitudes);
-    let sum = |positive: bool| -> f64 {
-        changed
-            .iter()
-            .zip(&ranks)
-            .filter(|(d, _)| (**d > 0.0) == positive)
-            .map(|(_, rank)| rank)
-            .sum()
-    };
-    let (positive, negative) = (sum(true), sum(false));
+    let (positive, negative) =
+        (rank_sum(&changed, &ranks, true), rank_sum(&changed, &ranks, false));
     let statistic = positive.min(negative);
     let exact = pairs <= EXACT_UP_TO;
     let p = if exact { counted(&ranks, statistic) } else { normal(&magnitudes, statistic) };
     Some(SignedRank { statistic, positive, negative, p, pairs, exact })
+}
+
+/// The sum of the ranks of positive or of negative differences.
+fn rank_sum(differences: &[f64], ranks: &[f64], positive: bool) -> f64 {
+    differences
+        .iter()
+        .zip(ranks)
+        .filter(|(d, _)| (**d > 0.0) == positive)
+        .map(|(_, rank)| rank)
+        .sum()
 }
 
 /// The smallest two-sided p that `pairs` differences can give: 2¹⁻ⁿ, when all have the same sign.
@@ -82,22 +85,25 @@ pub fn smallest_p(pairs: usize) -> f64 {
     if pairs == 0 { 1.0 } else { libm::exp2(1.0 - pairs as f64) }
 }
 
-/// 2 P(W ≤ w) over all choices of signs, at most 1. Twice a mid-rank is whole, so rank sums index a
-/// table.
+/// 2 P(W ≤ w) over all choices of signs, at most 1.
+///
+/// `ways[s]` is the number of choices whose doubled rank sum is s, built rank by rank like the
+/// subset sums of a knapsack: O(n · Σ ranks) instead of 2ⁿ.
 fn counted(ranks: &[f64], statistic: f64) -> f64 {
+    // Twice a mid-rank is whole, so that rank sums can index the table even with ties.
     let doubled: Vec<usize> = ranks.iter().map(|rank| (2.0 * rank) as usize).collect();
     let mut ways = vec![0u64; doubled.iter().sum::<usize>() + 1];
     ways[0] = 1;
     let mut reached = 0;
     for &rank in &doubled {
         reached += rank;
-        // From the top, so that every rank is used at most once.
+        // Downwards, so that `ways[sum - rank]` does not count this rank yet.
         for sum in (rank..=reached).rev() {
             ways[sum] += ways[sum - rank];
         }
     }
     let tail: u64 = ways[..=(2.0 * statistic) as usize].iter().sum();
-    // At most 2⁵⁰ choices: every count is a whole number of an f64.
+    // There are at most 2⁵⁰ choices, and f64 holds every whole number up to 2⁵³ exactly.
     (2.0 * tail as f64 / (1u64 << ranks.len()) as f64).min(1.0)
 }
 
@@ -126,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn zeros_say_nothing() {
+    fn differences_of_zero_are_dropped() {
         assert_eq!(signed_rank(&[0.0, 1.0, 2.0, -0.0]), signed_rank(&[1.0, 2.0]));
         assert_eq!((signed_rank(&[0.0, 0.0]), signed_rank(&[])), (None, None));
         assert_eq!(signed_rank(&[1.0, f64::INFINITY]), None);

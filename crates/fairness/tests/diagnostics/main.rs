@@ -1,4 +1,4 @@
-//! The diagnostics, on the toy federation of the golden fixtures, on random networks and beside
+//! The diagnostics, on the toy federation of the golden fixtures, on random networks and during
 //! real runs.
 
 mod passes;

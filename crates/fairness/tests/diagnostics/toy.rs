@@ -44,7 +44,7 @@ impl Toy {
         Self::divided(2, toy::owners())
     }
 
-    /// The fixture's nodes with other owners.
+    /// The fixture's nodes with other clients.
     pub(crate) fn divided(clients: usize, owners: Vec<u32>) -> Self {
         let (file, metrics, graph) = (golden("graph"), golden("metrics"), toy::graph());
         let graphs = toy::divided(clients, owners).client_graphs(&graph);

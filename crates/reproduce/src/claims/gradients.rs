@@ -1,7 +1,7 @@
 //! Claims about gradients: label skew on the client.
 
-use super::{Bound, Case, Claim, differences, nonempty, of_method};
-use crate::Results;
+use super::{Bound, Case, Claim, by_dataset, differences, of_method, rows_on, value};
+use crate::{Results, Row};
 use boostfgl_report::RATIOS;
 
 pub(super) const CLAIMS: &[Claim] = &[
@@ -100,33 +100,33 @@ pub(super) const CLAIMS: &[Claim] = &[
     },
 ];
 
+/// The share of minority ratios at which GSD of FedAvg is below 1, seed by seed.
 fn share_below_parity(results: &Results) -> Vec<Case> {
-    let case = |dataset: String| {
-        let rows = results.of_method("fedavg").filter(|row| row.dataset == dataset);
-        let shares = rows.filter_map(|row| {
-            let ratios: Vec<f64> =
-                RATIOS.iter().filter_map(|q| results.value(row, &format!("gsd.q{q}"))).collect();
-            let below = ratios.iter().filter(|gsd| **gsd < 1.0).count();
-            (!ratios.is_empty()).then(|| below as f64 / ratios.len() as f64)
-        });
-        Case { name: dataset.clone(), numbers: shares.collect() }
-    };
-    nonempty(results.distinct(|row| row.dataset.clone()).into_iter().map(case))
+    by_dataset(results, |dataset| {
+        rows_on(results, "fedavg", dataset)
+            .filter_map(|row| ratios_below_one(results, row))
+            .collect()
+    })
 }
 
+/// The share of the minority ratios with a GSD at which it is below 1; `None` if none has one.
+fn ratios_below_one(results: &Results, row: &Row) -> Option<f64> {
+    let ratios: Vec<f64> =
+        RATIOS.iter().filter_map(|q| results.value(row, &format!("gsd.q{q}"))).collect();
+    let below = ratios.iter().filter(|gsd| **gsd < 1.0).count();
+    (!ratios.is_empty()).then(|| below as f64 / ratios.len() as f64)
+}
+
+/// |GSD − 1| of BoostFGL minus that of FedAvg, seed by seed.
 fn distance_from_parity(results: &Results) -> Vec<Case> {
-    let case = |dataset: String| {
-        let of = |method: &'static str, column: &'static str, seed: u64| {
-            let mut rows =
-                results.of_method(method).filter(|row| row.dataset == dataset && row.seed == seed);
-            rows.next().and_then(|row| results.value(row, column)).map(|gsd| (gsd - 1.0).abs())
-        };
-        let seeds =
-            results.of_method("boostfgl").filter(|row| row.dataset == dataset).map(|row| row.seed);
-        let numbers = seeds.filter_map(|seed| {
-            Some(of("boostfgl", "gsd.boosted.mean", seed)? - of("fedavg", "gsd.mean", seed)?)
-        });
-        Case { name: dataset.clone(), numbers: numbers.collect() }
-    };
-    nonempty(results.distinct(|row| row.dataset.clone()).into_iter().map(case))
+    by_dataset(results, |dataset| {
+        let seeds = rows_on(results, "boostfgl", dataset).map(|row| row.seed);
+        seeds
+            .filter_map(|seed| {
+                let boosted = value(results, "boostfgl", dataset, seed, "gsd.boosted.mean")?;
+                let plain = value(results, "fedavg", dataset, seed, "gsd.mean")?;
+                Some((boosted - 1.0).abs() - (plain - 1.0).abs())
+            })
+            .collect()
+    })
 }

@@ -8,9 +8,9 @@
 //! hold* if it holds on none and fails on some, and is *unclear* if it is so on every case. Where
 //! the paper gives no bound ("stable", "often"), ours is part of the wording.
 //!
-//! The words are no surer than [`Certainty`] allows ([`Verdict::word`]): a claim is said to hold or
-//! not to hold only where the signed-rank test agrees with the intervals. Where it does not, the
-//! claim *leans* to it; where there are too few numbers to test, it is *untested*.
+//! The words are no surer than [`Certainty`] allows ([`Verdict::word`]): the word is *holds* or
+//! *does not hold* only where the signed-rank test agrees with the intervals. Where it does not,
+//! the claim *leans* to it; where there are too few numbers to test, it is *untested*.
 
 mod aggregation;
 mod gradients;
@@ -18,7 +18,7 @@ mod messages;
 mod performance;
 mod robustness;
 
-use crate::Results;
+use crate::{Results, Row};
 use boostfgl_fairness::mean;
 use boostfgl_fairness::statistics::{Certainty, Interval, holm, mean_interval, signed_rank};
 use serde::Serialize;
@@ -29,7 +29,7 @@ pub struct Claim {
     pub experiment: &'static str,
     /// What is claimed, with the bound.
     pub text: &'static str,
-    /// Where the paper says it.
+    /// The section, figure or table of the paper that states it.
     pub paper: &'static str,
     /// On which side of which bound the numbers are claimed to lie.
     pub bound: Bound,
@@ -94,6 +94,11 @@ impl Side {
             Self::Unclear => "?",
         }
     }
+
+    /// The number of cases on this side.
+    pub(crate) fn count(self, evidence: &[Evidence]) -> usize {
+        evidence.iter().filter(|case| case.ruling == self).count()
+    }
 }
 
 /// What becomes of a claim.
@@ -113,25 +118,25 @@ pub enum Ruling {
 impl Ruling {
     /// In words, no surer than the evidence is.
     fn word(self, evidence: &[Evidence]) -> &'static str {
-        let deciding = |side: Side| {
-            evidence.iter().filter(move |one| one.ruling == side).map(|one| one.certainty)
-        };
+        let mut holding = certainties(evidence, Side::Holds);
+        let mut failing = certainties(evidence, Side::Fails);
         match self {
-            Self::Holds if deciding(Side::Holds).all(Certainty::is_shown) => "holds",
-            Self::Holds if deciding(Side::Holds).any(|found| found == Certainty::TooFew) => {
-                "untested, yes"
-            }
+            Self::Holds if holding.clone().all(Certainty::is_shown) => "holds",
+            Self::Holds if holding.any(|found| found == Certainty::TooFew) => "untested, yes",
             Self::Holds => "leans to hold",
             Self::Depends => "depends",
-            // On no case it holds: one on which that is shown is enough.
-            Self::DoesNotHold if deciding(Side::Fails).any(Certainty::is_shown) => "does not hold",
-            Self::DoesNotHold if deciding(Side::Fails).all(|found| found == Certainty::TooFew) => {
-                "untested, no"
-            }
+            // The claim holds on no case, so one case on which it is shown to fail is enough.
+            Self::DoesNotHold if failing.clone().any(Certainty::is_shown) => "does not hold",
+            Self::DoesNotHold if failing.all(|found| found == Certainty::TooFew) => "untested, no",
             Self::DoesNotHold => "leans against",
             Self::Unclear => "unclear",
         }
     }
+}
+
+/// How sure each of the cases is that lies on this side.
+fn certainties(evidence: &[Evidence], side: Side) -> impl Iterator<Item = Certainty> + Clone {
+    evidence.iter().filter(move |case| case.ruling == side).map(|case| case.certainty)
 }
 
 /// A claim and what was found.
@@ -141,7 +146,7 @@ pub struct Verdict {
     pub experiment: &'static str,
     /// What is claimed.
     pub claim: &'static str,
-    /// Where the paper says it.
+    /// The section, figure or table of the paper that states it.
     pub paper: &'static str,
     /// What follows.
     pub ruling: Ruling,
@@ -166,31 +171,30 @@ pub fn all() -> impl Iterator<Item = &'static Claim> {
 
 /// The verdicts on all claims that these results can measure.
 pub fn verdicts(results: &[Results]) -> Vec<Verdict> {
-    let verdict = |claim: &'static Claim| {
-        let of = results.iter().find(|results| results.name == claim.experiment)?;
-        claim.evaluate(of)
-    };
-    all().filter_map(verdict).collect()
+    all()
+        .filter_map(|claim| {
+            let measured = results.iter().find(|results| results.name == claim.experiment)?;
+            claim.evaluate(measured)
+        })
+        .collect()
 }
 
 impl Claim {
     /// The verdict; `None` without any case.
     pub fn evaluate(&self, results: &Results) -> Option<Verdict> {
         let cases = (self.measure)(results);
-        let ahead: Vec<Vec<f64>> =
-            cases.iter().map(|case| self.bound.ahead(&case.numbers)).collect();
-        let p = holm(
-            &ahead
-                .iter()
-                .map(|numbers| signed_rank(numbers).map(|test| test.p))
-                .collect::<Vec<_>>(),
-        );
-        let weighed = cases.iter().zip(ahead.iter().zip(p));
-        let evidence: Vec<Evidence> = weighed
-            .filter_map(|(case, (ahead, p))| self.bound.weigh(case, Certainty::of(ahead, p)))
+        let margins: Vec<Vec<f64>> = cases
+            .iter()
+            .map(|case| case.numbers.iter().map(|number| self.bound.margin(*number)).collect())
             .collect();
-        let count = |side: Side| evidence.iter().filter(|evidence| evidence.ruling == side).count();
-        let ruling = match (count(Side::Holds), count(Side::Fails)) {
+        let p: Vec<Option<f64>> =
+            margins.iter().map(|margins| signed_rank(margins).map(|test| test.p)).collect();
+        // The cases of a claim are one family of tests.
+        let tested = cases.iter().zip(margins.iter().zip(holm(&p)));
+        let evidence: Vec<Evidence> = tested
+            .filter_map(|(case, (margins, p))| self.bound.weigh(case, Certainty::of(margins, p)))
+            .collect();
+        let ruling = match (Side::Holds.count(&evidence), Side::Fails.count(&evidence)) {
             _ if evidence.is_empty() => return None,
             (0, 0) => Ruling::Unclear,
             (0, _) => Ruling::DoesNotHold,
@@ -204,15 +208,15 @@ impl Claim {
 }
 
 impl Bound {
-    /// How far numbers lie on the claimed side.
-    fn ahead(self, numbers: &[f64]) -> Vec<f64> {
-        let ahead = |number: &f64| match self {
+    /// The distance of a number from the bound, positive on the claimed side.
+    fn margin(self, number: f64) -> f64 {
+        match self {
             Self::Above(bound) => number - bound,
             Self::Below(bound) => bound - number,
-        };
-        numbers.iter().map(ahead).collect()
+        }
     }
 
+    /// The side on which the interval of a case lies; `None` without numbers.
     fn weigh(self, case: &Case, certainty: Certainty) -> Option<Evidence> {
         let middle = mean(&case.numbers)?;
         let interval = mean_interval(&case.numbers);
@@ -237,12 +241,9 @@ impl Bound {
 
 /// The number `column` of a method, seed by seed, on each dataset.
 fn of_method(results: &Results, method: &str, column: &str) -> Vec<Case> {
-    let case = |dataset: String| {
-        let rows = results.of_method(method).filter(|row| row.dataset == dataset);
-        let numbers = rows.filter_map(|row| results.value(row, column)).collect();
-        Case { name: dataset, numbers }
-    };
-    nonempty(results.distinct(|row| row.dataset.clone()).into_iter().map(case))
+    by_dataset(results, |dataset| {
+        rows_on(results, method, dataset).filter_map(|row| results.value(row, column)).collect()
+    })
 }
 
 /// `column` of a method minus `base_column` of a base, paired by seed, on each dataset.
@@ -251,19 +252,45 @@ fn differences(
     (method, column): (&str, &str),
     (base, base_column): (&str, &str),
 ) -> Vec<Case> {
-    let case = |dataset: String| {
-        let pair = |row: &super::Row| {
-            let other = results.of_method(base).find(|other| {
-                other.dataset == row.dataset && other.seed == row.seed && other.varied == row.varied
-            })?;
-            Some(results.value(row, column)? - results.value(other, base_column)?)
-        };
-        let rows = results.of_method(method).filter(|row| row.dataset == dataset);
-        Case { name: dataset.clone(), numbers: rows.filter_map(pair).collect() }
-    };
-    nonempty(results.distinct(|row| row.dataset.clone()).into_iter().map(case))
+    by_dataset(results, |dataset| {
+        rows_on(results, method, dataset)
+            .filter_map(|row| {
+                let other = counterpart(results, row, base)?;
+                Some(results.value(row, column)? - results.value(other, base_column)?)
+            })
+            .collect()
+    })
 }
 
+/// The row of another method on the same dataset, under the same seed and variant.
+fn counterpart<'a>(results: &'a Results, row: &Row, method: &'a str) -> Option<&'a Row> {
+    results.of_method(method).find(|other| {
+        other.dataset == row.dataset && other.seed == row.seed && other.varied == row.varied
+    })
+}
+
+/// One case for each dataset on which there are `numbers`.
+fn by_dataset(results: &Results, numbers: impl Fn(&str) -> Vec<f64>) -> Vec<Case> {
+    let datasets = results.distinct(|row| row.dataset.clone()).into_iter();
+    nonempty(datasets.map(|name| Case { numbers: numbers(&name), name }))
+}
+
+/// The rows of a method on a dataset, in order.
+fn rows_on<'a>(
+    results: &'a Results,
+    method: &'a str,
+    dataset: &'a str,
+) -> impl Iterator<Item = &'a Row> {
+    results.of_method(method).filter(move |row| row.dataset == dataset)
+}
+
+/// The number `column` of a method on a dataset under a seed.
+fn value(results: &Results, method: &str, dataset: &str, seed: u64, column: &str) -> Option<f64> {
+    let row = rows_on(results, method, dataset).find(|row| row.seed == seed)?;
+    results.value(row, column)
+}
+
+/// The cases that have numbers.
 fn nonempty(cases: impl Iterator<Item = Case>) -> Vec<Case> {
     cases.filter(|case| !case.numbers.is_empty()).collect()
 }
@@ -271,7 +298,7 @@ fn nonempty(cases: impl Iterator<Item = Case>) -> Vec<Case> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{NAMES, Origin, Row};
+    use crate::{NAMES, Origin};
 
     fn results(name: &str, rows: &[(&str, &str, u64, f64)]) -> Results {
         let row = |&(dataset, method, seed, value): &(&str, &str, u64, f64)| Row {

@@ -1,8 +1,8 @@
-//! Claims about how well it works, for whom, and how fast.
+//! Claims about scores, of all nodes and of the disadvantaged ones, and about CPU time.
 
-use super::{Bound, Case, Claim, differences, nonempty};
+use super::{Bound, Case, Claim, differences, nonempty, rows_on, value};
 use crate::Results;
-use boostfgl_fairness::{HEADLINES, Headline, mean};
+use boostfgl_fairness::{HEADLINES, mean};
 
 /// What table 1 shows for orientation and the paper does not compare with.
 const REFERENCES: [&str; 2] = ["isolated", "central"];
@@ -100,137 +100,132 @@ fn datasets(results: &Results) -> Vec<String> {
     results.distinct(|row| row.dataset.clone())
 }
 
-fn value(results: &Results, method: &str, dataset: &str, seed: u64, column: &str) -> Option<f64> {
-    let mut rows =
-        results.of_method(method).filter(|row| row.dataset == dataset && row.seed == seed);
-    rows.next().and_then(|row| results.value(row, column))
-}
-
+/// The seeds of BoostFGL on a dataset.
 fn seeds(results: &Results, dataset: &str) -> Vec<u64> {
-    results.of_method("boostfgl").filter(|row| row.dataset == dataset).map(|row| row.seed).collect()
+    rows_on(results, "boostfgl", dataset).map(|row| row.seed).collect()
 }
 
 /// BoostFGL minus the second best of the other methods, in every metric: above 0 it is best or
 /// second best.
 fn over_second(results: &Results) -> Vec<Case> {
-    let of = |headline: &Headline| {
-        let metric = headline.key;
-        let cases = over_other(results, metric, 1).into_iter();
-        cases
-            .map(|case| Case { name: format!("{metric} on {}", case.name), ..case })
-            .collect::<Vec<_>>()
-    };
-    HEADLINES.iter().flat_map(of).collect()
+    let mut cases = Vec::new();
+    for metric in HEADLINES.iter().map(|headline| headline.key) {
+        for case in over_other(results, metric, 1) {
+            cases.push(Case { name: format!("{metric} on {}", case.name), ..case });
+        }
+    }
+    cases
 }
 
 /// BoostFGL minus the other method that comes at `place` by its mean over seeds, seed by seed.
 fn over_other(results: &Results, metric: &str, place: usize) -> Vec<Case> {
-    let case = |dataset: String| {
-        let over_seeds = |method: &String| {
-            let of = |seed: u64| value(results, method, &dataset, seed, metric);
-            mean(&seeds(results, &dataset).into_iter().filter_map(of).collect::<Vec<f64>>())
-        };
-        let others = results.distinct(|row| row.method.clone()).into_iter();
-        let others =
-            others.filter(|method| method != "boostfgl" && !REFERENCES.contains(&method.as_str()));
-        let mut others: Vec<(f64, String)> =
-            others.filter_map(|method| Some((over_seeds(&method)?, method))).collect();
-        others.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let Some((_, other)) = others.get(place) else {
-            return Case { name: dataset, numbers: Vec::new() };
-        };
-        let difference = |seed: u64| {
-            Some(
-                value(results, "boostfgl", &dataset, seed, metric)?
-                    - value(results, other, &dataset, seed, metric)?,
-            )
-        };
-        let numbers = seeds(results, &dataset).into_iter().filter_map(difference).collect();
-        Case { name: format!("{dataset} (over {other})"), numbers }
-    };
-    nonempty(datasets(results).into_iter().map(case))
+    let mut cases = Vec::new();
+    for dataset in datasets(results) {
+        let ranked = others_by_mean(results, &dataset, metric);
+        let Some(other) = ranked.get(place) else { continue };
+        let numbers = seeds(results, &dataset).into_iter().filter_map(|seed| {
+            let own = value(results, "boostfgl", &dataset, seed, metric)?;
+            Some(own - value(results, other, &dataset, seed, metric)?)
+        });
+        let numbers = numbers.collect();
+        cases.push(Case { name: format!("{dataset} (over {other})"), numbers });
+    }
+    nonempty(cases.into_iter())
+}
+
+/// The methods that BoostFGL is compared with, by their mean over its seeds, the best first.
+fn others_by_mean(results: &Results, dataset: &str, metric: &str) -> Vec<String> {
+    let seeds = seeds(results, dataset);
+    let mut others: Vec<(f64, String)> = Vec::new();
+    for method in results.distinct(|row| row.method.clone()) {
+        if method == "boostfgl" || REFERENCES.contains(&method.as_str()) {
+            continue;
+        }
+        let numbers: Vec<f64> = seeds
+            .iter()
+            .filter_map(|seed| value(results, &method, dataset, *seed, metric))
+            .collect();
+        others.extend(mean(&numbers).map(|mean| (mean, method)));
+    }
+    // A stable sort: of equal means the method that was named first.
+    others.sort_by(|a, b| b.0.total_cmp(&a.0));
+    others.into_iter().map(|(_, method)| method).collect()
 }
 
 /// BoostFGL minus a variant, in every metric.
 fn without(results: &Results, variant: &str) -> Vec<Case> {
-    let of = |headline: &Headline| {
-        let metric = headline.key;
-        let cases = differences(results, ("boostfgl", metric), (variant, metric)).into_iter();
-        cases
-            .map(|case| Case { name: format!("{} {metric}", case.name), ..case })
-            .collect::<Vec<_>>()
-    };
-    HEADLINES.iter().flat_map(of).collect()
+    let mut cases = Vec::new();
+    for metric in HEADLINES.iter().map(|headline| headline.key) {
+        for case in differences(results, ("boostfgl", metric), (variant, metric)) {
+            cases.push(Case { name: format!("{} {metric}", case.name), ..case });
+        }
+    }
+    cases
 }
 
 /// Each method with all boosts minus without.
 fn stacked(results: &Results) -> Vec<Case> {
-    let plain = results
-        .distinct(|row| row.method.clone())
-        .into_iter()
-        .filter(|method| !method.contains('+'));
-    let of = |method: String| {
-        let cases = differences(
-            results,
-            (&format!("{method} + all"), "hete_min_f1"),
-            (&method, "hete_min_f1"),
-        )
-        .into_iter();
-        cases
-            .map(move |case| Case { name: format!("{method} on {}", case.name), ..case })
-            .collect::<Vec<_>>()
-    };
-    plain.flat_map(of).collect()
+    let mut methods = results.distinct(|row| row.method.clone());
+    methods.retain(|method| !method.contains('+'));
+    let mut cases = Vec::new();
+    for method in methods {
+        let boosted = format!("{method} + all");
+        for case in differences(results, (&boosted, "hete_min_f1"), (&method, "hete_min_f1")) {
+            cases.push(Case { name: format!("{method} on {}", case.name), ..case });
+        }
+    }
+    cases
 }
 
 /// The mean over rounds of BoostFGL's curve minus that of each other method, seed by seed.
 fn faster(results: &Results) -> Vec<Case> {
-    let curve = |method: &str, dataset: &str, seed: u64| {
-        let row =
-            results.of_method(method).find(|row| row.dataset == dataset && row.seed == seed)?;
-        mean(&row.series.get("overall_f1")?.iter().flatten().copied().collect::<Vec<_>>())
-    };
-    let case = |(dataset, method): (String, String)| {
-        let difference =
-            |seed| Some(curve("boostfgl", &dataset, seed)? - curve(&method, &dataset, seed)?);
-        let numbers = seeds(results, &dataset).into_iter().filter_map(difference).collect();
-        Case { name: format!("{dataset}, over {method}"), numbers }
-    };
-    let others = results
-        .distinct(|row| row.method.clone())
-        .into_iter()
-        .filter(|method| method != "boostfgl");
-    let others: Vec<String> = others.collect();
-    let pairs = datasets(results)
-        .into_iter()
-        .flat_map(|dataset| others.iter().map(move |m| (dataset.clone(), m.clone())));
-    nonempty(pairs.map(case))
+    let mut others = results.distinct(|row| row.method.clone());
+    others.retain(|method| method != "boostfgl");
+    let mut cases = Vec::new();
+    for dataset in datasets(results) {
+        for other in &others {
+            let numbers = seeds(results, &dataset).into_iter().filter_map(|seed| {
+                let own = mean_over_rounds(results, "boostfgl", &dataset, seed)?;
+                Some(own - mean_over_rounds(results, other, &dataset, seed)?)
+            });
+            let numbers = numbers.collect();
+            cases.push(Case { name: format!("{dataset}, over {other}"), numbers });
+        }
+    }
+    nonempty(cases.into_iter())
 }
 
-/// BoostFGL's processor time over that of other methods, seed by seed.
+/// The mean over rounds of a method's Overall-F1.
+fn mean_over_rounds(results: &Results, method: &str, dataset: &str, seed: u64) -> Option<f64> {
+    let row = rows_on(results, method, dataset).find(|row| row.seed == seed)?;
+    let curve: Vec<f64> = row.series.get("overall_f1")?.iter().flatten().copied().collect();
+    mean(&curve)
+}
+
+/// BoostFGL's CPU time over that of other methods, seed by seed.
 fn time_ratio(results: &Results, others: &[&str]) -> Vec<Case> {
-    // A first look cuts AdaFGL's training short, so its time says nothing.
-    let others: Vec<&str> = others
-        .iter()
-        .copied()
-        .filter(|other| !results.origin.quick || *other != "adafgl")
-        .collect();
-    let others = &others;
-    let case = |(dataset, other): (String, &str)| {
-        let ratio = |seed: u64| {
-            let of = |method: &str| {
-                value(results, method, &dataset, seed, "cpu_seconds").filter(|s| *s > 0.0)
+    // A first look cuts AdaFGL's training short, so its time is not comparable.
+    let mut others = others.to_vec();
+    others.retain(|other| !results.origin.quick || *other != "adafgl");
+    let mut cases = Vec::new();
+    for dataset in datasets(results) {
+        for other in &others {
+            let numbers = seeds(results, &dataset).into_iter().filter_map(|seed| {
+                let own = cpu_seconds(results, "boostfgl", &dataset, seed)?;
+                Some(own / cpu_seconds(results, other, &dataset, seed)?)
+            });
+            let numbers = numbers.collect();
+            let name = match others[..] {
+                [_] => dataset.clone(),
+                _ => format!("{dataset}, {other}"),
             };
-            Some(of("boostfgl")? / of(other)?)
-        };
-        let numbers = seeds(results, &dataset).into_iter().filter_map(ratio).collect();
-        Case {
-            name: if others.len() == 1 { dataset } else { format!("{dataset}, {other}") },
-            numbers,
+            cases.push(Case { name, numbers });
         }
-    };
-    let pairs = datasets(results)
-        .into_iter()
-        .flat_map(|dataset| others.iter().map(move |other| (dataset.clone(), *other)));
-    nonempty(pairs.map(case))
+    }
+    nonempty(cases.into_iter())
+}
+
+/// The CPU time of a method; `None` if it was not measured.
+fn cpu_seconds(results: &Results, method: &str, dataset: &str, seed: u64) -> Option<f64> {
+    value(results, method, dataset, seed, "cpu_seconds").filter(|seconds| *seconds > 0.0)
 }

@@ -1,8 +1,9 @@
-//! Claims about what may change without doing harm.
+//! Claims about settings, numbers of clients and noise that do little harm.
 
-use super::{Bound, Case, Claim, nonempty};
-use crate::Results;
+use super::{Bound, Case, Claim, by_dataset, rows_on};
+use crate::{Results, Row};
 use boostfgl_fairness::mean;
+use std::collections::BTreeMap;
 
 pub(super) const CLAIMS: &[Claim] = &[
     Claim {
@@ -58,95 +59,91 @@ pub(super) const CLAIMS: &[Claim] = &[
 ];
 
 /// The varied value of a row of a one-dimensional sweep.
-fn varied(row: &crate::Row) -> Option<f64> {
+fn varied(row: &Row) -> Option<f64> {
     row.varied.values().next()?.parse().ok()
 }
 
 /// The mean Overall-F1 over seeds of every variant of a sweep on a dataset; none if one of them
 /// lacks a number.
-fn means(
-    results: &Results,
-    sweep: &str,
-    dataset: &str,
-    keep: impl Fn(&crate::Row) -> bool,
-) -> Vec<f64> {
-    let rows = || {
-        results.rows.iter().filter(|row| row.sweep == sweep && row.dataset == dataset && keep(row))
-    };
-    let mut variants: Vec<_> = rows().map(|row| &row.varied).collect();
+fn means(results: &Results, sweep: &str, dataset: &str, keep: impl Fn(&Row) -> bool) -> Vec<f64> {
+    let rows: Vec<&Row> = results
+        .rows
+        .iter()
+        .filter(|row| row.sweep == sweep && row.dataset == dataset && keep(row))
+        .collect();
+    let mut variants: Vec<_> = rows.iter().map(|row| &row.varied).collect();
     variants.dedup();
-    let mean_of = |variant: &&std::collections::BTreeMap<String, String>| {
-        let numbers = rows()
-            .filter(|row| row.varied == **variant)
-            .map(|row| results.value(row, "overall_f1"));
-        mean(&numbers.collect::<Option<Vec<f64>>>()?)
-    };
     // A part of the variants would make any plateau broad: all of them, or nothing.
-    variants.iter().map(mean_of).collect::<Option<Vec<f64>>>().unwrap_or_default()
+    variants
+        .into_iter()
+        .map(|variant| mean_of_variant(results, &rows, variant))
+        .collect::<Option<Vec<f64>>>()
+        .unwrap_or_default()
 }
 
+/// The mean Overall-F1 of one variant; `None` if a seed lacks a number.
+fn mean_of_variant(
+    results: &Results,
+    rows: &[&Row],
+    variant: &BTreeMap<String, String>,
+) -> Option<f64> {
+    let rows = rows.iter().filter(|row| row.varied == *variant);
+    mean(&rows.map(|row| results.value(row, "overall_f1")).collect::<Option<Vec<f64>>>()?)
+}
+
+/// The largest mean over the variants of a sweep minus the smallest.
 fn range(results: &Results, sweep: &str, within: fn(f64) -> bool) -> Vec<Case> {
-    let case = |dataset: String| {
-        let means = means(results, sweep, &dataset, |row| varied(row).is_some_and(within));
-        let ends =
-            means.iter().copied().reduce(f64::max).zip(means.iter().copied().reduce(f64::min));
-        Case {
-            name: dataset,
-            numbers: ends.map(|(most, least)| most - least).into_iter().collect(),
-        }
-    };
-    nonempty(results.distinct(|row| row.dataset.clone()).into_iter().map(case))
+    by_dataset(results, |dataset| {
+        let means = means(results, sweep, dataset, |row| varied(row).is_some_and(within));
+        let most = means.iter().copied().reduce(f64::max);
+        let least = means.iter().copied().reduce(f64::min);
+        most.zip(least).map(|(most, least)| most - least).into_iter().collect()
+    })
 }
 
+/// The share of the heat map's cells within 1 point of the best.
 fn plateau(results: &Results) -> Vec<Case> {
-    let case = |dataset: String| {
-        let means = means(results, "heat map", &dataset, |_| true);
-        let best = means.iter().copied().reduce(f64::max);
-        let share = best.map(|best| {
-            means.iter().filter(|m| best - **m <= 1.0).count() as f64 / means.len() as f64
-        });
-        Case { name: dataset, numbers: share.into_iter().collect() }
-    };
-    nonempty(results.distinct(|row| row.dataset.clone()).into_iter().map(case))
+    by_dataset(results, |dataset| {
+        let means = means(results, "heat map", dataset, |_| true);
+        let Some(best) = means.iter().copied().reduce(f64::max) else { return Vec::new() };
+        vec![means.iter().filter(|m| best - **m <= 1.0).count() as f64 / means.len() as f64]
+    })
 }
 
 /// Overall-F1 of a method on a dataset under a seed where the varied key has that value.
 fn at(results: &Results, method: &str, dataset: &str, seed: u64, value: f64) -> Option<f64> {
-    let mut rows =
-        results.of_method(method).filter(|row| row.dataset == dataset && row.seed == seed);
-    rows.find(|row| varied(row) == Some(value)).and_then(|row| results.value(row, "overall_f1"))
+    let row = rows_on(results, method, dataset)
+        .find(|row| row.seed == seed && varied(row) == Some(value))?;
+    results.value(row, "overall_f1")
 }
 
+/// A number for every dataset and seed.
 fn per_seed(results: &Results, number: impl Fn(&str, u64) -> Option<f64>) -> Vec<Case> {
-    let case = |dataset: String| {
+    by_dataset(results, |dataset| {
         let mut seeds: Vec<u64> =
             results.rows.iter().filter(|row| row.dataset == dataset).map(|row| row.seed).collect();
         seeds.sort_unstable();
         seeds.dedup();
-        Case {
-            name: dataset.clone(),
-            numbers: seeds.into_iter().filter_map(|seed| number(&dataset, seed)).collect(),
-        }
-    };
-    nonempty(results.distinct(|row| row.dataset.clone()).into_iter().map(case))
-}
-
-fn change(results: &Results, method: &str) -> Vec<Case> {
-    per_seed(results, |dataset, seed| {
-        Some(at(results, method, dataset, seed, 20.0)? - at(results, method, dataset, seed, 3.0)?)
+        seeds.into_iter().filter_map(|seed| number(dataset, seed)).collect()
     })
 }
 
+/// What a method gains from 3 to 20 clients, on each dataset.
+fn change(results: &Results, method: &str) -> Vec<Case> {
+    per_seed(results, |dataset, seed| change_under(results, method, dataset, seed))
+}
+
+/// What BoostFGL gains from 3 to 20 clients minus what FedAvg does.
 fn less_loss(results: &Results) -> Vec<Case> {
     per_seed(results, |dataset, seed| {
-        let change = |method| {
-            Some(
-                at(results, method, dataset, seed, 20.0)?
-                    - at(results, method, dataset, seed, 3.0)?,
-            )
-        };
-        Some(change("boostfgl")? - change("fedavg")?)
+        let own = change_under(results, "boostfgl", dataset, seed)?;
+        Some(own - change_under(results, "fedavg", dataset, seed)?)
     })
+}
+
+/// What a method gains from 3 to 20 clients under one seed, in points of Overall-F1.
+fn change_under(results: &Results, method: &str, dataset: &str, seed: u64) -> Option<f64> {
+    Some(at(results, method, dataset, seed, 20.0)? - at(results, method, dataset, seed, 3.0)?)
 }
 
 /// Percent of a method's Overall-F1 without noise that is left.
@@ -155,9 +152,10 @@ fn left(results: &Results, method: &str, dataset: &str, seed: u64, sigma: f64) -
     Some(100.0 * at(results, method, dataset, seed, sigma)? / without)
 }
 
+/// Percent left of BoostFGL minus percent left of FedAvg, at σ = 0.5.
 fn keeps_more(results: &Results) -> Vec<Case> {
     per_seed(results, |dataset, seed| {
-        let left = |method| left(results, method, dataset, seed, 0.5);
-        Some(left("boostfgl")? - left("fedavg")?)
+        let own = left(results, "boostfgl", dataset, seed, 0.5)?;
+        Some(own - left(results, "fedavg", dataset, seed, 0.5)?)
     })
 }

@@ -2,6 +2,8 @@
 
 mod robustness;
 mod sections;
+mod selection;
+mod sweeps;
 mod table;
 
 use crate::claims::{self, Evidence, Side, Verdict};
@@ -64,25 +66,28 @@ pub fn verdict_text(verdicts: &[Verdict]) -> String {
 
 /// On how many cases a claim holds, fails and is unclear.
 fn counted(evidence: &[Evidence]) -> String {
-    let count = |side: Side| evidence.iter().filter(|evidence| evidence.ruling == side).count();
     [Side::Holds, Side::Fails, Side::Unclear]
-        .map(|side| format!("{} {}", side.sign(), count(side)))
+        .map(|side| format!("{} {}", side.sign(), side.count(evidence)))
         .join(", ")
 }
 
 /// `cora 1.31 [1.25, 1.38]`, with a cross where it fails and a question mark where it is unclear.
 fn evidence_text(evidence: &Evidence) -> String {
     let sign = evidence.ruling.sign();
-    let number = |x: f64| match x.abs() {
-        large if large >= 100.0 => format!("{x:.0}"),
-        small if small < 0.1 => format!("{x:.3}"),
-        _ => format!("{x:.2}"),
-    };
     let interval = match evidence.interval {
         Some(interval) => format!(" [{}, {}]", number(interval.lo), number(interval.hi)),
         None => " (n = 1)".to_owned(),
     };
     format!("{} {}{interval} {sign}", evidence.case, number(evidence.mean))
+}
+
+/// A number with about three significant digits.
+fn number(x: f64) -> String {
+    match x.abs() {
+        large if large >= 100.0 => format!("{x:.0}"),
+        small if small < 0.1 => format!("{x:.3}"),
+        _ => format!("{x:.2}"),
+    }
 }
 
 /// The whole document.
@@ -165,6 +170,11 @@ const REUSE: &str = "The commit is that of the source in whose folder the result
     name the digest of each \
     cell's parameters and predictions.";
 
+/// Whether two results were made by the same program on the same machine; commands may differ.
+fn is_same(a: &Origin, b: &Origin) -> bool {
+    (&a.machine, &a.commit, &a.program, a.quick) == (&b.machine, &b.commit, &b.program, b.quick)
+}
+
 /// What is less in a first look than in the full experiments.
 fn first_look(all: &[Results]) -> String {
     let quick: Vec<&Results> = all.iter().filter(|results| results.origin.quick).collect();
@@ -188,16 +198,7 @@ fn first_look(all: &[Results]) -> String {
 fn origins(all: &[Results]) -> String {
     let mut seen: Vec<(&Origin, Vec<&str>)> = Vec::new();
     for results in all {
-        let same = |origin: &Origin| {
-            (&origin.machine, &origin.commit, &origin.program, origin.quick)
-                == (
-                    &results.origin.machine,
-                    &results.origin.commit,
-                    &results.origin.program,
-                    results.origin.quick,
-                )
-        };
-        match seen.iter_mut().find(|(origin, _)| same(origin)) {
+        match seen.iter_mut().find(|(origin, _)| is_same(origin, &results.origin)) {
             Some((_, names)) => names.push(&results.name),
             None => seen.push((&results.origin, vec![&results.name])),
         }

@@ -1,7 +1,9 @@
-//! What attacks cost under each rule, and whom the rule silences.
+//! The cost of attacks under each aggregation rule, and the weight of the hardest client.
 
-use super::table::{Table, middle, spread};
+use super::selection::{middle, spread};
+use super::table::Table;
 use crate::{Results, Row};
+use boostfgl_fairness::mean;
 use std::fmt::Write as _;
 
 /// Per dataset, number of clients and method: points lost by rule and attack, the two metrics
@@ -11,12 +13,10 @@ pub(super) fn tables(results: &Results) -> String {
     for dataset in results.distinct(|row| row.dataset.clone()) {
         for clients in results.distinct(|row| setting(row, CLIENTS)) {
             for method in results.distinct(|row| row.method.clone()) {
-                let of = |row: &&Row| {
-                    row.dataset == dataset
-                        && setting(row, CLIENTS) == clients
-                        && row.method == method
-                };
-                let rows: Vec<&Row> = results.rows.iter().filter(of).collect();
+                let rows: Vec<&Row> = results
+                    .of_method(&method)
+                    .filter(|row| row.dataset == dataset && setting(row, CLIENTS) == clients)
+                    .collect();
                 if !rows.is_empty() {
                     let name = format!("{dataset}, {clients} clients, {method}");
                     text.push_str(&Situation { results, name, rows }.tables());
@@ -30,12 +30,12 @@ pub(super) fn tables(results: &Results) -> String {
 const CLIENTS: &str = "partition.clients";
 const RULE: &str = "aggregation.rule";
 const ATTACK: &str = "attack.kind";
-/// Nobody attacks.
+/// The value of [`ATTACK`] without an attack.
 const NONE: &str = "none";
-/// No rule is needed.
+/// The value of [`RULE`] for the plain mean.
 const MEAN: &str = "mean";
 
-/// The rows of one method on one dataset with so many clients.
+/// The rows of one method on one dataset with one number of clients.
 struct Situation<'a> {
     results: &'a Results,
     name: String,
@@ -64,13 +64,11 @@ impl Situation<'_> {
             std::iter::once(format!("{}: {what}", self.name)).chain(attacks.iter().cloned()),
         );
         for rule in self.distinct(RULE) {
-            let numbers = |attack: &String| {
-                self.numbers(&rule, attack, |row| self.results.value(row, column))
-            };
-            table.row(
-                std::iter::once(rule.clone())
-                    .chain(attacks.iter().map(|attack| spread(&numbers(attack), digits))),
-            );
+            let cells = attacks.iter().map(|attack| {
+                let numbers = self.numbers(&rule, attack, |row| self.results.value(row, column));
+                spread(&numbers, digits)
+            });
+            table.row(std::iter::once(rule.clone()).chain(cells));
         }
         table
     }
@@ -85,18 +83,15 @@ impl Situation<'_> {
         let heading = std::iter::once(format!("{}: points lost", self.name)).chain(overall);
         let mut table = Table::new(heading.chain(further.map(str::to_owned)));
         for rule in self.distinct(RULE) {
-            let lost = |attack: &str, metric: &str| {
-                self.numbers(&rule, attack, |row| self.loss(row, metric))
-            };
-            let mean = |attack: &&String| boostfgl_fairness::mean(&lost(attack, "hete_min_f1"));
             let worst = attacks
                 .iter()
                 .filter(|attack| *attack != NONE)
-                .filter_map(|attack| mean(&attack))
+                .filter_map(|attack| mean(&self.losses(&rule, attack, "hete_min_f1")))
                 .reduce(f64::max);
-            let cells = attacks.iter().map(|attack| middle(&lost(attack, "overall_f1"), 1));
+            let cells =
+                attacks.iter().map(|attack| middle(&self.losses(&rule, attack, "overall_f1"), 1));
             let further = [
-                middle(&lost(NONE, "hete_min_f1"), 1),
+                middle(&self.losses(&rule, NONE, "hete_min_f1"), 1),
                 middle(worst.as_slice(), 1),
                 middle(&self.numbers(&rule, NONE, |row| self.results.value(row, "silenced")), 0),
             ];
@@ -105,15 +100,22 @@ impl Situation<'_> {
         table
     }
 
-    /// What a row has lost against the plain mean without attack under its seed.
+    /// Points lost under a rule and an attack, seed by seed.
+    fn losses(&self, rule: &str, attack: &str, metric: &str) -> Vec<f64> {
+        self.numbers(rule, attack, |row| self.loss(row, metric))
+    }
+
+    /// The metric of the plain mean without attack under the row's seed, minus that of the row.
     fn loss(&self, row: &Row, metric: &str) -> Option<f64> {
-        let clean = |other: &&&Row| is(other, MEAN, NONE) && other.seed == row.seed;
-        let before = self.rows.iter().find(clean)?;
+        let before =
+            self.rows.iter().find(|other| is_under(other, MEAN, NONE) && other.seed == row.seed)?;
         Some(self.results.value(before, metric)? - self.results.value(row, metric)?)
     }
 
+    /// One number of each row under a rule and an attack; rows without it are left out.
     fn numbers(&self, rule: &str, attack: &str, number: impl Fn(&Row) -> Option<f64>) -> Vec<f64> {
-        self.rows.iter().filter(|row| is(row, rule, attack)).filter_map(|row| number(row)).collect()
+        let rows = self.rows.iter().filter(|row| is_under(row, rule, attack));
+        rows.filter_map(|row| number(row)).collect()
     }
 
     /// The values of a key, in their order.
@@ -128,7 +130,8 @@ impl Situation<'_> {
     }
 }
 
-fn is(row: &Row, rule: &str, attack: &str) -> bool {
+/// Whether a row is of that rule and attack.
+fn is_under(row: &Row, rule: &str, attack: &str) -> bool {
     setting(row, RULE) == rule && setting(row, ATTACK) == attack
 }
 

@@ -1,11 +1,13 @@
 //! The tables of each experiment.
 
 use super::robustness;
-use super::table::{Table, at, middle, numbers, spread};
+use super::selection::Selection;
+use super::sweeps::{self, Shown};
+use super::table::Table;
+use crate::Results;
 use crate::paper::{self, Printed};
-use crate::{Results, Row};
 use boostfgl_fairness::diagnostics::epr::Epr;
-use boostfgl_fairness::{HEADLINES, Headline};
+use boostfgl_fairness::{HEADLINES, Headline, mean};
 use boostfgl_report::RATIOS;
 use std::fmt::Write as _;
 
@@ -19,9 +21,9 @@ pub(super) fn of(results: &Results) -> String {
         ),
         "ablation" => scores(results, Some(paper::ablation)),
         "plug-in" => scores(results, None),
-        "sensitivity" => sensitivity(results),
-        "clients" => sweep(results, "clients", "clients", Shown::Itself),
-        "privacy" => sweep(results, "noise", "σ =", Shown::PercentOfFirst),
+        "sensitivity" => sweeps::sensitivity(results),
+        "clients" => sweeps::table(results, "clients", "clients", Shown::Itself),
+        "privacy" => sweeps::table(results, "noise", "σ =", Shown::PercentOfFirst),
         "robustness" => robustness::tables(results),
         "runtime" => runtime(results),
         "convergence" => convergence(results),
@@ -37,17 +39,14 @@ pub(super) fn of(results: &Results) -> String {
     }
 }
 
-fn datasets(results: &Results) -> Vec<String> {
+/// The datasets, in order.
+pub(super) fn datasets(results: &Results) -> Vec<String> {
     results.distinct(|row| row.dataset.clone())
 }
 
-fn methods(results: &Results) -> Vec<String> {
+/// The methods, in order.
+pub(super) fn methods(results: &Results) -> Vec<String> {
     results.distinct(|row| row.method.clone())
-}
-
-/// Whether a row is of that dataset and method.
-fn is<'a>(dataset: &'a str, method: &'a str) -> impl Fn(&Row) -> bool + 'a {
-    move |row| row.dataset == dataset && row.method == method
 }
 
 /// What the paper prints for a metric, method and dataset.
@@ -61,33 +60,49 @@ fn scores(results: &Results, printed: Option<InPaper>) -> String {
             std::iter::once(dataset.as_str()).chain(HEADLINES.iter().map(|shown| shown.title)),
         );
         for method in methods(results) {
-            let cell = |headline: &Headline| {
-                let ours = spread(&numbers(results, headline.key, is(&dataset, &method)), 1);
-                match printed.and_then(|printed| printed(headline.key, &method, &dataset)) {
-                    Some(Printed { mean, .. }) => format!("{ours} [{mean:.1}]"),
-                    None => ours,
-                }
-            };
-            let of = || results.rows.iter().filter(|row| is(&dataset, &method)(row));
-            let missing = of().filter_map(|row| row.missing.as_ref());
-            let mut cells = vec![method.clone()];
-            match (missing.clone().count(), of().count()) {
-                (0, _) => cells.extend(HEADLINES.iter().map(cell)),
-                (some, all) if some < all => {
-                    cells[0] = format!("{method} ({} of {all} seeds)", all - some);
-                    cells.extend(HEADLINES.iter().map(cell));
-                }
-                _ => {
-                    // The reason takes the place of the first metric.
-                    let empty = HEADLINES.iter().skip(1).map(|_| "–".to_owned());
-                    cells.extend(missing.take(1).cloned().chain(empty));
-                }
-            }
-            table.row(cells);
+            table.row(score_row(results, &dataset, &method, printed));
         }
         let _ = writeln!(text, "{}", table.markdown());
     }
     text
+}
+
+/// A method and its metrics. If no seed has numbers, the reason takes the place of the first
+/// metric.
+fn score_row(
+    results: &Results,
+    dataset: &str,
+    method: &str,
+    printed: Option<InPaper>,
+) -> Vec<String> {
+    let runs = Selection::of(results, dataset, method);
+    let missing: Vec<&String> = runs.rows.iter().filter_map(|row| row.missing.as_ref()).collect();
+    let all = runs.rows.len();
+    if let Some(reason) = missing.first()
+        && missing.len() == all
+    {
+        let empty = HEADLINES.iter().skip(1).map(|_| "–".to_owned());
+        return [method.to_owned(), (*reason).clone()].into_iter().chain(empty).collect();
+    }
+    let name = match missing.len() {
+        0 => method.to_owned(),
+        some => format!("{method} ({} of {all} seeds)", all - some),
+    };
+    let mut cells = vec![name];
+    for headline in HEADLINES.iter() {
+        let in_paper = printed.and_then(|printed| printed(headline.key, method, dataset));
+        cells.push(score_cell(&runs, headline, in_paper));
+    }
+    cells
+}
+
+/// Our mean and spread, with the mean that the paper prints in brackets.
+fn score_cell(runs: &Selection<'_>, headline: &Headline, printed: Option<Printed>) -> String {
+    let ours = runs.spread(headline.key, 1);
+    match printed {
+        Some(Printed { mean, .. }) => format!("{ours} [{mean:.1}]"),
+        None => ours,
+    }
 }
 
 /// The same metrics at the best validation round, which is what many papers report; nothing where
@@ -98,16 +113,14 @@ fn best_rounds(results: &Results) -> String {
         let head = HEADLINES.iter().map(|headline| headline.title).chain(["Round"]);
         let mut table = Table::new(std::iter::once(dataset.as_str()).chain(head));
         for method in methods(results) {
-            let found =
-                |column: &str| numbers(results, &format!("best.{column}"), is(&dataset, &method));
-            if !found("accuracy").is_empty() {
-                let metrics = HEADLINES.iter().map(|headline| spread(&found(headline.key), 1));
-                table.row(
-                    std::iter::once(method.clone())
-                        .chain(metrics)
-                        .chain([middle(&found("round"), 0)]),
-                );
+            let runs = Selection::of(results, &dataset, &method);
+            if runs.numbers("best.accuracy").is_empty() {
+                continue;
             }
+            let metrics =
+                HEADLINES.iter().map(|shown| runs.spread(&format!("best.{}", shown.key), 1));
+            let round = runs.middle("best.round", 0);
+            table.row(std::iter::once(method.clone()).chain(metrics).chain([round]));
         }
         if !table.rows.is_empty() {
             let _ = writeln!(text, "{}", table.markdown());
@@ -120,120 +133,30 @@ fn best_rounds(results: &Results) -> String {
     }
 }
 
-/// What the varied key of a one-dimensional sweep takes, in order.
-fn values(results: &Results, sweep: &str) -> Vec<String> {
-    let rows = results.rows.iter().filter(|row| row.sweep == sweep);
-    let mut found: Vec<String> = Vec::new();
-    for value in rows.filter_map(|row| row.varied.values().next()) {
-        if !found.contains(value) {
-            found.push(value.clone());
-        }
-    }
-    found
-}
-
-/// How a sweep is shown: the Overall-F1 itself, or in percent of that under the first value and the
-/// same seed.
-#[derive(Clone, Copy, PartialEq)]
-enum Shown {
-    Itself,
-    PercentOfFirst,
-}
-
-/// Datasets and methods by the values of the varied key.
-fn sweep(results: &Results, name: &str, heading: &str, shown: Shown) -> String {
-    let values = values(results, name);
-    let head = values.iter().map(|value| format!("{heading} {value}"));
-    let mut table = Table::new(["Dataset".to_owned(), "Method".to_owned()].into_iter().chain(head));
-    for dataset in datasets(results) {
-        for method in methods(results) {
-            let rows = |value: &str| {
-                let wanted =
-                    |row: &&Row| row.varied.values().next().is_some_and(|found| found == value);
-                let of = |row: &&Row| row.sweep == name && is(&dataset, &method)(row);
-                results.rows.iter().filter(of).filter(wanted).collect::<Vec<&Row>>()
-            };
-            let first = values.first().map(|value| rows(value)).unwrap_or_default();
-            let number = |row: &&Row| {
-                let f1 = results.value(row, "overall_f1")?;
-                match shown {
-                    Shown::Itself => Some(f1),
-                    Shown::PercentOfFirst => {
-                        let base = first.iter().find(|other| other.seed == row.seed)?;
-                        let base = results.value(base, "overall_f1").filter(|base| *base > 0.0)?;
-                        Some(100.0 * f1 / base)
-                    }
-                }
-            };
-            let cell = |value: &String| {
-                spread(&rows(value).iter().filter_map(number).collect::<Vec<f64>>(), 1)
-            };
-            let cells: Vec<String> = values.iter().map(cell).collect();
-            table.row([dataset.clone(), method.clone()].into_iter().chain(cells));
-        }
-    }
-    format!("{}\n", table.markdown())
-}
-
-fn sensitivity(results: &Results) -> String {
-    let mut text =
-        format!("Node-boosting strength:\n\n{}", sweep(results, "lambda_n", "λₙ =", Shown::Itself));
-    let (tau, budget) = ("boost.topology.tau", "boost.topology.edge_budget");
-    let heat = || results.rows.iter().filter(|row| row.sweep == "heat map");
-    let along = |key: &str| {
-        let mut found: Vec<String> =
-            heat().filter_map(|row| row.varied.get(key).cloned()).collect();
-        let number = |text: &String| text.parse::<f64>().unwrap_or(0.0);
-        found.sort_by(|a, b| number(a).total_cmp(&number(b)));
-        found.dedup();
-        found
-    };
-    for dataset in results.distinct(|row| row.dataset.clone()) {
-        if !heat().any(|row| row.dataset == dataset) {
-            continue;
-        }
-        let head = along(tau).into_iter().map(|value| format!("τ = {value}"));
-        let mut table = Table::new(std::iter::once(format!("{dataset}: edge budget")).chain(head));
-        for share in along(budget) {
-            let cell = |threshold: &String| {
-                let keep = |row: &Row| {
-                    let varied = |key: &str, value: &str| {
-                        row.varied.get(key).is_some_and(|found| found == value)
-                    };
-                    row.sweep == "heat map"
-                        && row.dataset == dataset
-                        && varied(tau, threshold)
-                        && varied(budget, &share)
-                };
-                middle(&numbers(results, "overall_f1", keep), 1)
-            };
-            let cells: Vec<String> = along(tau).iter().map(cell).collect();
-            table.row(std::iter::once(share.clone()).chain(cells));
-        }
-        let _ = writeln!(text, "{}", table.markdown());
-    }
-    text
-}
-
+/// CPU time of each method on each dataset, and its ratio to FedAvg's.
 fn runtime(results: &Results) -> String {
     let datasets = datasets(results);
     let mut table =
         Table::new(std::iter::once("Method".to_owned()).chain(datasets.iter().cloned()));
     for method in methods(results) {
-        let cell = |dataset: &String| {
-            let seconds = |method: &str| numbers(results, "cpu_seconds", is(dataset, method));
-            let ratio = boostfgl_fairness::mean(&seconds(&method))
-                .zip(boostfgl_fairness::mean(&seconds("fedavg")));
-            let ratio =
-                ratio.map(|(own, base)| format!(" ({:.1}×)", own / base)).unwrap_or_default();
-            format!("{} s{ratio}", middle(&seconds(&method), 2))
-        };
-        let cells: Vec<String> = datasets.iter().map(cell).collect();
+        let cells = datasets.iter().map(|dataset| runtime_cell(results, dataset, &method));
         table.row(std::iter::once(method.clone()).chain(cells));
     }
     format!("{}\n", table.markdown())
 }
 
+/// The mean CPU time of a method in seconds, with its ratio to FedAvg's if both were measured.
+fn runtime_cell(results: &Results, dataset: &str, method: &str) -> String {
+    let own = Selection::of(results, dataset, method);
+    let base = Selection::of(results, dataset, "fedavg");
+    let ratio = match (mean(&own.numbers("cpu_seconds")), mean(&base.numbers("cpu_seconds"))) {
+        (Some(own), Some(base)) => format!(" ({:.1}×)", own / base),
+        _ => String::new(),
+    };
+    format!("{} s{ratio}", own.middle("cpu_seconds", 2))
+}
+
+/// Overall-F1 after some rounds.
 fn convergence(results: &Results) -> String {
     const ROUNDS: [usize; 8] = [1, 2, 5, 10, 20, 30, 40, 50];
     let mut table = Table::new(
@@ -241,10 +164,9 @@ fn convergence(results: &Results) -> String {
     );
     for dataset in datasets(results) {
         for method in methods(results) {
-            let cell = |round: usize| {
-                middle(&at(results, "overall_f1", round - 1, is(&dataset, &method)), 1)
-            };
-            table.row(std::iter::once(method.clone()).chain(ROUNDS.map(cell)));
+            let runs = Selection::of(results, &dataset, &method);
+            let cells = ROUNDS.map(|round| runs.middle_at("overall_f1", round - 1, 1));
+            table.row(std::iter::once(method.clone()).chain(cells));
         }
     }
     format!("{}\n", table.markdown())
@@ -255,11 +177,10 @@ fn by_dataset(results: &Results, columns: &[[&str; 3]], digits: usize) -> String
     let mut table =
         Table::new(std::iter::once("Dataset").chain(columns.iter().map(|[heading, ..]| *heading)));
     for dataset in datasets(results) {
-        let cell = |[_, method, column]: &[&str; 3]| {
-            spread(&numbers(results, column, is(&dataset, method)), digits)
-        };
-        let cells: Vec<String> = columns.iter().map(cell).collect();
-        table.row(std::iter::once(dataset).chain(cells));
+        let cells = columns.iter().map(|[_, method, column]| {
+            Selection::of(results, &dataset, method).spread(column, digits)
+        });
+        table.row(std::iter::once(dataset.clone()).chain(cells));
     }
     format!("{}\n", table.markdown())
 }
@@ -270,10 +191,10 @@ fn by_method(results: &Results, column: &str, digits: usize) -> String {
     let mut table =
         Table::new(std::iter::once("Dataset").chain(methods.iter().map(String::as_str)));
     for dataset in datasets(results) {
-        let cell =
-            |method: &String| spread(&numbers(results, column, is(&dataset, method)), digits);
-        let cells: Vec<String> = methods.iter().map(cell).collect();
-        table.row(std::iter::once(dataset).chain(cells));
+        let cells = methods
+            .iter()
+            .map(|method| Selection::of(results, &dataset, method).spread(column, digits));
+        table.row(std::iter::once(dataset.clone()).chain(cells));
     }
     format!("{}\n", table.markdown())
 }
@@ -311,50 +232,48 @@ fn ratios(results: &Results) -> String {
     );
     for dataset in datasets(results) {
         for method in methods(results) {
-            let column = |q: f64| match method.as_str() {
-                "fedavg" => format!("gsd.q{q}"),
-                _ => format!("gsd.boosted.q{q}"),
-            };
-            let cell = |q: f64| middle(&numbers(results, &column(q), is(&dataset, &method)), 2);
-            table.row([dataset.clone(), method.clone()].into_iter().chain(RATIOS.map(cell)));
+            let runs = Selection::of(results, &dataset, &method);
+            let prefix = if method == "fedavg" { "gsd" } else { "gsd.boosted" };
+            let cells = RATIOS.map(|q| runs.middle(&format!("{prefix}.q{q}"), 2));
+            table.row([dataset.clone(), method.clone()].into_iter().chain(cells));
         }
     }
     format!("{}\n", table.markdown())
 }
 
+/// The share of harmful messages by group of the receiving node, and quantiles of R.
 fn epr(results: &Results) -> String {
     const GROUPS: [&str; 6] =
         ["all", "minority", "majority", "heterophilous", "homophilous", "hete_min"];
     let mut table = Table::new(["Dataset", "Method"].into_iter().chain(GROUPS));
     for dataset in datasets(results) {
         for method in methods(results) {
-            let cell = |group: &str| {
-                spread(&numbers(results, &format!("negative.{group}"), is(&dataset, &method)), 1)
-            };
-            table.row([dataset.clone(), method.clone()].into_iter().chain(GROUPS.map(cell)));
+            let runs = Selection::of(results, &dataset, &method);
+            let cells = GROUPS.map(|group| runs.spread(&format!("negative.{group}"), 1));
+            table.row([dataset.clone(), method.clone()].into_iter().chain(cells));
         }
     }
-    let quantiles = Epr::QUANTILES;
-    let head = quantiles.map(|q| format!("{:.0} %", 100.0 * q));
-    let mut spread_table =
-        Table::new(["FedAvg: R".to_owned(), "Group".to_owned()].into_iter().chain(head));
-    for dataset in datasets(results) {
-        for group in ["majority", "minority", "homophilous", "heterophilous"] {
-            let cell = |place: usize| {
-                middle(
-                    &at(results, &format!("quantiles.{group}"), place, is(&dataset, "fedavg")),
-                    4,
-                )
-            };
-            let cells = (0..quantiles.len()).map(cell);
-            spread_table.row([dataset.clone(), group.to_owned()].into_iter().chain(cells));
-        }
-    }
-    let tables = (table.markdown(), spread_table.markdown());
     format!(
         "{}\nThe distribution of R under FedAvg, at these quantiles:\n\n{}\n",
-        tables.0, tables.1
+        table.markdown(),
+        reliability_quantiles(results).markdown()
     )
+}
+
+/// Quantiles of R under FedAvg, by group of the receiving node.
+fn reliability_quantiles(results: &Results) -> Table {
+    let head = Epr::QUANTILES.map(|q| format!("{:.0} %", 100.0 * q));
+    let mut table =
+        Table::new(["FedAvg: R".to_owned(), "Group".to_owned()].into_iter().chain(head));
+    for dataset in datasets(results) {
+        let runs = Selection::of(results, &dataset, "fedavg");
+        for group in ["majority", "minority", "homophilous", "heterophilous"] {
+            let series = format!("quantiles.{group}");
+            let cells = (0..Epr::QUANTILES.len()).map(|place| runs.middle_at(&series, place, 4));
+            table.row([dataset.clone(), group.to_owned()].into_iter().chain(cells));
+        }
+    }
+    table
 }
 
 fn khop(results: &Results) -> String {
@@ -363,13 +282,12 @@ fn khop(results: &Results) -> String {
     for dataset in datasets(results) {
         for method in methods(results) {
             for from in ["minority", "heterophilous", "hete_min"] {
+                let runs = Selection::of(results, &dataset, &method);
                 let series = format!("error.{from}");
-                let cell =
-                    |hop: usize| middle(&at(results, &series, hop, is(&dataset, &method)), 1);
-                let slope =
-                    spread(&numbers(results, &format!("slope.{from}"), is(&dataset, &method)), 1);
+                let errors = (0..5).map(|hop| runs.middle_at(&series, hop, 1));
+                let slope = runs.spread(&format!("slope.{from}"), 1);
                 let cells = [dataset.clone(), method.clone(), from.to_owned()];
-                table.row(cells.into_iter().chain((0..5).map(cell)).chain([slope]));
+                table.row(cells.into_iter().chain(errors).chain([slope]));
             }
         }
     }

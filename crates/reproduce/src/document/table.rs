@@ -1,8 +1,5 @@
 //! Tables in Markdown, padded so that they are as readable in a terminal as on a page.
 
-use crate::{Results, Row};
-use boostfgl_fairness::{mean, sample_std};
-
 /// The widest column that is padded.
 const WIDEST: usize = 40;
 
@@ -22,77 +19,66 @@ impl Table {
         self.rows.push(cells.into_iter().collect());
     }
 
-    /// Ends in a newline; numbers stand right, words left.
+    /// The table, ending in a newline. Numbers are aligned right, words left.
     pub(super) fn markdown(&self) -> String {
-        let field = |text: &str| text.replace('|', "\\|").replace('\n', " ");
         let lines: Vec<Vec<String>> = std::iter::once(&self.head)
             .chain(&self.rows)
-            .map(|row| row.iter().map(|cell| field(cell)).collect())
+            .map(|row| row.iter().map(|cell| escape(cell)).collect())
             .collect();
-        let width = |column: usize| {
-            let cells =
-                lines.iter().filter_map(|line| line.get(column)).map(|cell| cell.chars().count());
-            // A column of sentences is not padded: its cells are not compared with each other.
-            cells.max().filter(|width| *width <= WIDEST).unwrap_or(0).max(3)
-        };
-        let widths: Vec<usize> = (0..self.head.len()).map(width).collect();
-        let is_number =
-            |cell: &String| cell.starts_with(|c: char| c.is_ascii_digit() || "-–".contains(c));
-        let left = |column: usize| {
-            column == 0 || !lines[1..].iter().filter_map(|line| line.get(column)).all(is_number)
-        };
-        let pad = |(column, cell): (usize, &String)| {
-            let fill = " ".repeat(widths[column].saturating_sub(cell.chars().count()));
-            if left(column) { format!("{cell}{fill}") } else { format!("{fill}{cell}") }
-        };
-        let show = |line: &Vec<String>| {
-            format!("| {} |\n", line.iter().enumerate().map(pad).collect::<Vec<_>>().join(" | "))
-        };
-        let rule = widths.iter().enumerate().map(|(column, width)| match left(column) {
-            true => format!(":{}", "-".repeat(width + 1)),
-            false => format!("{}:", "-".repeat(width + 1)),
-        });
-        let rule = format!("|{}|\n", rule.collect::<Vec<_>>().join("|"));
-        let mut text = show(&lines[0]);
-        text.push_str(&rule);
-        lines[1..].iter().for_each(|line| text.push_str(&show(line)));
+        let columns: Vec<Column> =
+            (0..self.head.len()).map(|place| Column::new(place, &lines)).collect();
+        let rules: Vec<String> = columns.iter().map(Column::rule).collect();
+        let mut text = padded(&lines[0], &columns);
+        text.push_str(&format!("|{}|\n", rules.join("|")));
+        lines[1..].iter().for_each(|line| text.push_str(&padded(line, &columns)));
         text
     }
 }
 
-/// Mean ± standard deviation; the mean alone for one number, a dash for none.
-pub(super) fn spread(numbers: &[f64], digits: usize) -> String {
-    match (mean(numbers), sample_std(numbers)) {
-        (Some(mean), Some(std)) => format!("{mean:.digits$} ± {std:.digits$}"),
-        (Some(mean), None) => format!("{mean:.digits$}"),
-        (None, _) => "–".to_owned(),
+/// The layout of one column.
+struct Column {
+    width: usize,
+    aligned_left: bool,
+}
+
+impl Column {
+    /// The layout of the column at `place`; the first of the lines is the heading.
+    fn new(place: usize, lines: &[Vec<String>]) -> Self {
+        let cells = lines.iter().filter_map(|line| line.get(place));
+        let widest = cells.map(|cell| cell.chars().count()).max();
+        // A column of sentences is not padded: its cells are not compared with each other.
+        let width = widest.filter(|width| *width <= WIDEST).unwrap_or(0).max(3);
+        let mut values = lines[1..].iter().filter_map(|line| line.get(place));
+        Self { width, aligned_left: place == 0 || !values.all(|cell| is_number(cell)) }
+    }
+
+    fn pad(&self, cell: &str) -> String {
+        let fill = " ".repeat(self.width.saturating_sub(cell.chars().count()));
+        if self.aligned_left { format!("{cell}{fill}") } else { format!("{fill}{cell}") }
+    }
+
+    /// The line below the heading, in which a colon marks the side of the alignment.
+    fn rule(&self) -> String {
+        let dashes = "-".repeat(self.width + 1);
+        if self.aligned_left { format!(":{dashes}") } else { format!("{dashes}:") }
     }
 }
 
-/// The mean; a dash for no number.
-pub(super) fn middle(numbers: &[f64], digits: usize) -> String {
-    mean(numbers).map_or_else(|| "–".to_owned(), |mean| format!("{mean:.digits$}"))
+/// A cell without the characters that end a cell or a line.
+fn escape(cell: &str) -> String {
+    cell.replace('|', "\\|").replace('\n', " ")
 }
 
-/// The numbers called `column` of the rows that `keep` keeps.
-pub(super) fn numbers(results: &Results, column: &str, keep: impl Fn(&Row) -> bool) -> Vec<f64> {
-    results
-        .rows
-        .iter()
-        .filter(|row| keep(row))
-        .filter_map(|row| results.value(row, column))
-        .collect()
+/// Whether a cell starts like a number; a dash stands for no number.
+fn is_number(cell: &str) -> bool {
+    cell.starts_with(|c: char| c.is_ascii_digit() || "-–".contains(c))
 }
 
-/// The numbers at one place of a series of the rows that `keep` keeps.
-pub(super) fn at(
-    results: &Results,
-    series: &str,
-    place: usize,
-    keep: impl Fn(&Row) -> bool,
-) -> Vec<f64> {
-    let rows = results.rows.iter().filter(|row| keep(row));
-    rows.filter_map(|row| row.series.get(series)?.get(place).copied().flatten()).collect()
+/// One line of the table.
+fn padded(line: &[String], columns: &[Column]) -> String {
+    let cells: Vec<String> =
+        line.iter().enumerate().map(|(place, cell)| columns[place].pad(cell)).collect();
+    format!("| {} |\n", cells.join(" | "))
 }
 
 #[cfg(test)]
@@ -110,12 +96,5 @@ mod tests {
         assert_eq!(lines[1], "|:-------|-----------:|");
         assert_eq!(lines[3], "| a\\|b   |          – |");
         assert!(lines.iter().all(|line| line.chars().count() == lines[0].chars().count()));
-    }
-
-    #[test]
-    fn one_number_has_no_spread() {
-        assert_eq!(spread(&[1.0, 2.0, 3.0], 1), "2.0 ± 1.0");
-        assert_eq!(spread(&[1.25], 2), "1.25");
-        assert_eq!(spread(&[], 2), "–");
     }
 }

@@ -23,11 +23,14 @@ impl Messages {
 
     /// The number of messages that reach a group, and what was measured of them.
     fn reaching(&self, group: Group) -> (usize, Vec<f64>) {
-        let inside = |receiver: &(Option<bool>, bool)| group.contains(receiver.0, receiver.1);
-        let edges = self.receivers.iter().filter(|receiver| inside(receiver)).count();
-        let pairs =
-            self.receivers.iter().zip(&self.reliability).filter(|(receiver, _)| inside(receiver));
-        (edges, pairs.filter_map(|(_, r)| *r).collect())
+        let (mut edges, mut measured) = (0, Vec::new());
+        for (&(minority, heterophilous), r) in self.receivers.iter().zip(&self.reliability) {
+            if group.contains(minority, heterophilous) {
+                edges += 1;
+                measured.extend(*r);
+            }
+        }
+        (edges, measured)
     }
 }
 
@@ -38,32 +41,40 @@ pub(super) fn group(clients: &[Messages], group: Group) -> EprGroup {
         clients.iter().map(|client| client.reaching(group)).collect();
     let (edges, measured) =
         (strata.iter().map(|s| s.0).sum(), strata.iter().map(|s| s.1.len()).sum());
-    let negative = |values: &[f64]| values.iter().filter(|r| **r < 0.0).count();
     let (mut counted, mut harmful, mut variance, mut total) = (0.0, 0.0, 0.0, 0.0);
     let mut weighted: Vec<(f64, f64)> = Vec::with_capacity(measured);
     for (edges, values) in strata.iter().filter(|(_, values)| !values.is_empty()) {
         let (all, seen) = (*edges as f64, values.len() as f64);
-        let share = negative(values) as f64 / seen;
+        let share = harmful_of(values) as f64 / seen;
         counted += all;
         harmful += all * share;
         total += all * (values.iter().sum::<f64>() / seen);
-        // N² (1 − m/N) s²/m with s² = m/(m − 1) p(1 − p); one message alone says nothing of the
-        // spread: take the widest.
+        // The variance of a stratum's total under sampling without replacement, N² (1 − m/N) s²/m
+        // with s² = m/(m − 1) p(1 − p). One message has no spread: ¼ is the largest p(1 − p).
         let spread = if values.len() == 1 { 0.25 } else { share * (1.0 - share) / (seen - 1.0) };
         variance += all * (all - seen) * spread;
         weighted.extend(values.iter().map(|&r| (r, all / seen)));
     }
-    let known = |x: f64| Some(x / counted).filter(|x| x.is_finite());
     EprGroup {
         group: group.name().to_owned(),
         edges,
         measured,
-        negative: strata.iter().map(|(_, values)| negative(values)).sum(),
-        negative_share: known(harmful),
-        sampling_error: known(libm::sqrt(variance)),
-        mean: known(total),
+        negative: strata.iter().map(|(_, values)| harmful_of(values)).sum(),
+        negative_share: per_message(harmful, counted),
+        sampling_error: per_message(libm::sqrt(variance), counted),
+        mean: per_message(total, counted),
         quantiles: quantiles(weighted),
     }
+}
+
+/// The number of harmful messages.
+fn harmful_of(values: &[f64]) -> usize {
+    values.iter().filter(|r| **r < 0.0).count()
+}
+
+/// A total over the number of messages; `None` without messages, or if it overflows.
+fn per_message(total: f64, messages: f64) -> Option<f64> {
+    Some(total / messages).filter(|x| x.is_finite())
 }
 
 /// For each of [`Epr::QUANTILES`] the smallest value such that at least that share of the weight is
@@ -75,7 +86,7 @@ fn quantiles(mut weighted: Vec<(f64, f64)>) -> Vec<f64> {
     let mut passed = 0.0;
     for (value, weight) in &weighted {
         passed += weight;
-        // Shares that are reached up to rounding are reached.
+        // The tolerance absorbs the rounding of the running sum of weights.
         while found.len() < Epr::QUANTILES.len()
             && passed >= Epr::QUANTILES[found.len()] * total * (1.0 - 1e-12)
         {
@@ -116,11 +127,11 @@ mod tests {
         assert_eq!(found.mean, Some((4.0 + 1.0) / 6.0));
         assert_eq!(found.sampling_error, Some(libm::sqrt(4.0 * 2.0 * 0.25) / 6.0));
         assert_eq!(clients[0].client(7), EprClient { client: 7, measured: 2, negative: 1 });
-        let nobody = group(&clients, Group::Minority);
+        let empty = group(&clients, Group::Minority);
         assert_eq!(
-            (nobody.edges, nobody.negative_share, nobody.sampling_error, nobody.mean),
+            (empty.edges, empty.negative_share, empty.sampling_error, empty.mean),
             (0, None, None, None)
         );
-        assert!(nobody.quantiles.is_empty());
+        assert!(empty.quantiles.is_empty());
     }
 }

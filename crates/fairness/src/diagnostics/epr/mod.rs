@@ -1,4 +1,4 @@
-//! Edge-wise propagation reliability: which messages harm the node that receives them?
+//! Edge-wise propagation reliability: which messages raise the loss of the node that receives them?
 //!
 //! Rᵤᵥ = ℓᵥ without the message u→v − ℓᵥ with it; positive is helpful, negative harmful.
 
@@ -72,12 +72,12 @@ pub struct EprClient {
     pub negative: usize,
 }
 
-/// The reliability of messages at the end of a run: under the model that is evaluated after the last
-/// round asked for, and under the messages of that round's training. Where topology boosting
+/// The reliability of messages at the end of a run: under the model that is evaluated after the
+/// last round asked for, and under the messages of that round's training. Where topology boosting
 /// computes messages anew for evaluation, these are others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Epr {
-    /// The round whose model was looked at.
+    /// The round whose model was measured.
     pub round: usize,
     /// How messages were taken away.
     pub removal: Removal,
@@ -88,7 +88,7 @@ pub struct Epr {
 }
 
 impl Epr {
-    /// Where the distribution of R is written down.
+    /// The quantiles of R that are stored.
     pub const QUANTILES: [f64; 9] = [0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99];
 }
 
@@ -99,8 +99,8 @@ impl Epr {
 /// The GCN of two layers takes O(H + H C) per message. Any other network takes a forward pass over
 /// the receptive field of v; there "both layers" are all of them, and a message cannot be taken
 /// from the output layer alone: every R of [`Removal::Last`] and [`Removal::LastRenormalised`] is
-/// `None`, as is every R of a network without messages. H2GCN also hears nodes two hops away; those
-/// messages stay where they are, including what u sends to v over a third node.
+/// `None`, as is every R of a network without messages. H2GCN also aggregates nodes two hops away;
+/// those messages stay, including the one from u to v over a third node.
 pub fn reliability<T: Real>(
     network: &Network<'_, T>,
     label: impl Fn(usize) -> Option<u32> + Sync,
@@ -125,7 +125,7 @@ fn measure<T: Real>(
     found
 }
 
-/// −ln softmax(z)_y.
+/// −ln softmax(z)_y, relative to the largest logit, so that exp cannot overflow.
 fn cross_entropy(logits: &[f64], y: usize) -> f64 {
     let largest = logits.iter().fold(f64::NEG_INFINITY, |largest, z| largest.max(*z));
     largest + libm::log(logits.iter().map(|z| libm::exp(z - largest)).sum::<f64>()) - logits[y]

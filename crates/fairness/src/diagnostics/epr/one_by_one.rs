@@ -1,4 +1,5 @@
-//! Reliability of messages in any network: two forward passes over what the receiving node sees.
+//! Reliability of messages in any network: two forward passes over the receptive field of the
+//! receiving node.
 
 use super::super::Network;
 use super::Removal;
@@ -19,25 +20,56 @@ pub(super) fn reliability<T: Real>(
     if network.backbone.plan().hops == 0 || removal.spares_first() {
         return vec![None; adjacency.arcs()];
     }
-    let of_node = |pool: &mut Pool<T>, v: usize| -> Vec<Option<f64>> {
-        let arcs = adjacency.arc_range(v);
-        let Some(y) = label(v).filter(|_| arcs.clone().any(wanted)) else {
-            return vec![None; arcs.len()];
-        };
-        let mut view = View::training(network.inputs, vec![v as u32], network.backbone.plan());
-        let mut loss = |propagation: &Propagation<T>| {
-            view.set_propagation(propagation);
-            let out = logits(network.backbone, network.params, &view, pool);
-            let row: Vec<f64> = out.row(0).iter().map(|x| x.f64()).collect();
-            pool.put(out);
-            super::cross_entropy(&row, y as usize)
-        };
-        let with = loss(network.propagation);
-        arcs.map(|arc| wanted(arc).then(|| loss(&without(network, v, arc, removal)) - with))
-            .collect()
-    };
-    let rows: Vec<_> = (0..adjacency.len()).into_par_iter().map_init(Pool::new, of_node).collect();
+    let rows: Vec<_> = (0..adjacency.len())
+        .into_par_iter()
+        .map_init(Pool::new, |pool, v| {
+            let arcs = adjacency.arc_range(v);
+            match label(v).filter(|_| arcs.clone().any(wanted)) {
+                Some(y) => Receiver::new(network, v, y, pool).reliability(removal, wanted),
+                None => vec![None; arcs.len()],
+            }
+        })
+        .collect();
     rows.concat()
+}
+
+/// A node whose loss is computed with and without each of its messages.
+struct Receiver<'a, T: Real> {
+    network: &'a Network<'a, T>,
+    node: usize,
+    label: usize,
+    view: View<T>,
+    pool: &'a mut Pool<T>,
+}
+
+impl<'a, T: Real> Receiver<'a, T> {
+    fn new(network: &'a Network<'a, T>, node: usize, label: u32, pool: &'a mut Pool<T>) -> Self {
+        let view = View::training(network.inputs, vec![node as u32], network.backbone.plan());
+        Self { network, node, label: label as usize, view, pool }
+    }
+
+    /// R of the arcs into the node.
+    fn reliability(
+        mut self,
+        removal: Removal,
+        wanted: &impl Fn(usize) -> bool,
+    ) -> Vec<Option<f64>> {
+        let with = self.loss(self.network.propagation);
+        let arcs = self.network.adjacency.arc_range(self.node);
+        arcs.map(|arc| {
+            wanted(arc).then(|| self.loss(&without(self.network, self.node, arc, removal)) - with)
+        })
+        .collect()
+    }
+
+    /// The loss of the node under these messages.
+    fn loss(&mut self, propagation: &Propagation<T>) -> f64 {
+        self.view.set_propagation(propagation);
+        let out = logits(self.network.backbone, self.network.params, &self.view, self.pool);
+        let row: Vec<f64> = out.row(0).iter().map(|x| x.f64()).collect();
+        self.pool.put(out);
+        super::cross_entropy(&row, self.label)
+    }
 }
 
 /// The propagation without the message of `arc`, which lies in row `v`.

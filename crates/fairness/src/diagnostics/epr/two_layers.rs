@@ -21,6 +21,19 @@ struct Parts<'a, T: Real> {
     biases: [Vec<f64>; 2],
 }
 
+/// A node v that receives messages.
+struct Receiver {
+    node: usize,
+    /// Pᵥᵥ.
+    own: f64,
+    /// Σᵤ Pᵥᵤ.
+    total: f64,
+    /// (P X W₁)ᵥ.
+    received: Vec<f64>,
+    /// Σᵤ Pᵥᵤ Nᵤ.
+    sum: Vec<f64>,
+}
+
 /// R of the arcs into labelled nodes that are `wanted`, in the order of arcs; `None` for the
 /// others.
 pub(super) fn reliability<T: Real>(
@@ -53,17 +66,16 @@ impl<'a, T: Real> Parts<'a, T> {
             network.inputs.visit_row(v, |column, x| add_scaled(&mut row, w1.row(column), x.f64()));
             to.iter_mut().zip(row).for_each(|(to, x)| *to = T::of(x));
         });
-        let numbers = |bias: &Matrix<T>| bias.row(0).iter().map(|x| x.f64()).collect::<Vec<f64>>();
-        let mut parts =
-            Self { network, first, second: Vec::new(), biases: [numbers(b1), numbers(b2)] };
-        let out = |v: usize| parts.output(&parts.heard(v), 1.0);
-        let second = (0..nodes).into_par_iter().map(out).collect::<Vec<_>>().concat();
-        parts.second = second;
+        let biases = [b1, b2].map(|bias| bias.row(0).iter().map(|x| x.f64()).collect());
+        let mut parts = Self { network, first, second: Vec::new(), biases };
+        let second: Vec<Vec<f64>> =
+            (0..nodes).into_par_iter().map(|v| parts.output(&parts.received(v), 1.0)).collect();
+        parts.second = second.concat();
         parts
     }
 
     /// (P X W₁)ᵥ.
-    fn heard(&self, v: usize) -> Vec<f64> {
+    fn received(&self, v: usize) -> Vec<f64> {
         let p = self.network.propagation.csr();
         let mut sum = vec![0.0; self.first.columns()];
         p.row_range(v).for_each(|k| {
@@ -72,11 +84,11 @@ impl<'a, T: Real> Parts<'a, T> {
         sum
     }
 
-    /// relu(scale · heard + b₁) W₂.
-    fn output(&self, heard: &[f64], scale: f64) -> Vec<f64> {
+    /// relu(scale · received + b₁) W₂.
+    fn output(&self, received: &[f64], scale: f64) -> Vec<f64> {
         let weights = &self.network.params.tensors()[2];
         let mut out = vec![0.0; weights.columns()];
-        for (h, (x, bias)) in heard.iter().zip(&self.biases[0]).enumerate() {
+        for (h, (x, bias)) in received.iter().zip(&self.biases[0]).enumerate() {
             let hidden = scale * x + bias;
             if hidden > 0.0 {
                 add_scaled(&mut out, weights.row(h), hidden);
@@ -85,11 +97,13 @@ impl<'a, T: Real> Parts<'a, T> {
         out
     }
 
+    /// The row of u in relu(P X W₁ + b₁) W₂.
     fn second(&self, u: usize) -> &[f64] {
         let classes = self.biases[1].len();
         &self.second[u * classes..][..classes]
     }
 
+    /// R of the arcs into v, whose class is y.
     fn of_node(
         &self,
         v: usize,
@@ -97,31 +111,41 @@ impl<'a, T: Real> Parts<'a, T> {
         removal: Removal,
         wanted: &impl Fn(usize) -> bool,
     ) -> Vec<Option<f64>> {
-        let (p, adjacency) = (self.network.propagation.csr(), self.network.adjacency);
-        let pattern = Pattern::of(adjacency);
-        let own = p.values()[pattern.own(v)].f64();
+        let receiver = self.receiver(v);
+        let with = self.loss(&receiver.sum, 1.0, y);
+        let arcs = self.network.adjacency.arc_range(v);
+        arcs.map(|arc| wanted(arc).then(|| self.loss_without(&receiver, arc, y, removal) - with))
+            .collect()
+    }
+
+    /// What the losses of v with and without each message have in common.
+    fn receiver(&self, v: usize) -> Receiver {
+        let p = self.network.propagation.csr();
+        let own = p.values()[Pattern::of(self.network.adjacency).own(v)].f64();
         let total: f64 = p.values()[p.row_range(v)].iter().map(|x| x.f64()).sum();
-        let heard = self.heard(v);
         let mut sum = vec![0.0; self.biases[1].len()];
         p.row_range(v).for_each(|k| {
             add_scaled(&mut sum, self.second(p.indices()[k] as usize), p.values()[k].f64());
         });
-        let with = self.loss(&sum, 1.0, y);
-        let of_arc = |arc: usize| {
-            let (u, weight) =
-                (adjacency.indices()[arc] as usize, p.values()[pattern.arc(v, arc)].f64());
-            let scale = if removal.renormalises() { rescaling(total, weight) } else { 1.0 };
-            let mut without = sum.clone();
-            add_scaled(&mut without, self.second(u), -weight);
-            if !removal.spares_first() {
-                let mut rest = heard.clone();
-                add_scaled(&mut rest, self.first.row(u), -weight);
-                add_scaled(&mut without, self.second(v), -own);
-                add_scaled(&mut without, &self.output(&rest, scale), own);
-            }
-            self.loss(&without, scale, y) - with
-        };
-        adjacency.arc_range(v).map(|arc| wanted(arc).then(|| of_arc(arc))).collect()
+        Receiver { node: v, own, total, received: self.received(v), sum }
+    }
+
+    /// The loss of the receiver without the message of one arc.
+    fn loss_without(&self, to: &Receiver, arc: usize, y: usize, removal: Removal) -> f64 {
+        let (p, adjacency) = (self.network.propagation.csr(), self.network.adjacency);
+        let u = adjacency.indices()[arc] as usize;
+        let weight = p.values()[Pattern::of(adjacency).arc(to.node, arc)].f64();
+        let scale = if removal.renormalises() { rescaling(to.total, weight) } else { 1.0 };
+        let mut without = to.sum.clone();
+        add_scaled(&mut without, self.second(u), -weight);
+        if !removal.spares_first() {
+            // The hidden row of v changes, and with it the message of v to itself.
+            let mut rest = to.received.clone();
+            add_scaled(&mut rest, self.first.row(u), -weight);
+            add_scaled(&mut without, self.second(to.node), -to.own);
+            add_scaled(&mut without, &self.output(&rest, scale), to.own);
+        }
+        self.loss(&without, scale, y)
     }
 
     /// Cross-entropy of the logits scale · sum + b₂.
@@ -136,9 +160,11 @@ impl<'a, T: Real> Parts<'a, T> {
 /// nothing is left stays.
 pub(super) fn rescaling(sum: f64, gone: f64) -> f64 {
     let rest = sum - gone;
+    // Relative, because a difference of nearly equal sums is rounding error and not a weight.
     if rest.abs() <= 1e-6 * sum.abs() { 1.0 } else { sum / rest }
 }
 
+/// to ← to + by · row.
 fn add_scaled<T: Real>(to: &mut [f64], row: &[T], by: f64) {
     to.iter_mut().zip(row).for_each(|(to, x)| *to += by * x.f64());
 }

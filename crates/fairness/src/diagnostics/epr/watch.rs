@@ -9,8 +9,8 @@ use boostfgl_graph::Stream;
 use boostfgl_nn::{Real, StateVisitor};
 use rayon::prelude::*;
 
-/// At least so many messages of each client are measured, if there are as many: where each costs a
-/// forward pass, and where it does not.
+/// The smallest number of messages of a client that are measured, if it has as many: where each
+/// costs a forward pass, and where it does not.
 const LEAST: [usize; 2] = [300, 2000];
 
 /// Watches a run for it.
@@ -31,26 +31,19 @@ impl<T: Real> Diagnostic<T> for Watch {
             return;
         }
         let removal = Removal::Both;
-        let look = |client: &Inspected<'_, T>| {
-            let network = Network::of(inspection, client, &client.evaluated);
-            messages(
-                &network,
-                client.data.nodes(),
-                client.data.id(),
-                subject,
-                removal,
-                |messages| {
-                    self.settings.effort.map_or(messages, |effort| {
-                        affordable(&network, messages, effort, inspection.rounds)
-                    })
-                },
-            )
-        };
-        let clients: Vec<Messages> = inspection.clients.par_iter().map(look).collect();
+        let clients: Vec<Messages> = inspection
+            .clients
+            .par_iter()
+            .map(|client| {
+                let network = Network::of(inspection, client, &client.evaluated);
+                let effort = self.settings.effort.map(|effort| effort * inspection.rounds as f64);
+                messages(&network, client, subject, removal, effort)
+            })
+            .collect();
         self.found = Some(Epr {
             round: inspection.round,
             removal,
-            groups: Group::EVERY.map(|of| group(&clients, of)).into(),
+            groups: Group::EVERY.map(|receivers| group(&clients, receivers)).into(),
             clients: clients.iter().enumerate().map(|(k, messages)| messages.client(k)).collect(),
         });
     }
@@ -64,47 +57,44 @@ impl<T: Real> Diagnostic<T> for Watch {
     }
 }
 
-/// The messages into labelled nodes of one client, whose own nodes are `ids` in the graph that was
-/// divided; nodes that a method made up have no label. `count` says how many of so many are to be
-/// measured.
+/// The messages into labelled nodes of one client. All are measured, or as many as `effort` rounds
+/// of training cost.
 fn messages<T: Real>(
     network: &Network<'_, T>,
-    ids: &[u32],
-    client: usize,
+    client: &Inspected<'_, T>,
     subject: &Subject<'_>,
     removal: Removal,
-    count: impl Fn(usize) -> usize,
+    effort: Option<f64>,
 ) -> Messages {
-    let label = |v: usize| ids.get(v).and_then(|&id| subject.labels.get(id as usize));
+    let ids = client.data.nodes();
     let adjacency = network.adjacency;
     if network.backbone.plan().hops == 0 {
         return Messages { receivers: Vec::new(), reliability: Vec::new() };
     }
     let (mut arcs, mut receivers) = (Vec::new(), Vec::new());
-    for v in (0..adjacency.len()).filter(|&v| label(v).is_some()) {
+    for v in (0..adjacency.len()).filter(|&v| label(ids, subject, v).is_some()) {
         let id = ids[v] as usize;
         arcs.extend(adjacency.arc_range(v));
         receivers.resize(arcs.len(), (subject.minority[id], subject.heterophilous[id]));
     }
     let mut wanted = vec![false; adjacency.arcs()];
-    let drawn = effort::sample(
-        &arcs,
-        count(arcs.len()),
-        &mut Stream::new(subject.seed, "epr sample", &[client as u64]),
-    );
+    let count = effort.map_or(arcs.len(), |effort| affordable(network, arcs.len(), effort));
+    let mut stream = Stream::new(subject.seed, "epr sample", &[client.data.id() as u64]);
+    let drawn = effort::sample(&arcs, count, &mut stream);
     drawn.into_iter().for_each(|arc| wanted[arc] = true);
-    let found = measure(network, &label, removal, &|arc| wanted[arc]);
+    let found = measure(network, &|v| label(ids, subject, v), removal, &|arc| wanted[arc]);
     Messages { receivers, reliability: arcs.into_iter().map(|arc| found[arc]).collect() }
 }
 
-/// How many of `messages` can be measured in `effort` times the training of all rounds.
-fn affordable<T: Real>(
-    network: &Network<'_, T>,
-    messages: usize,
-    effort: f64,
-    rounds: usize,
-) -> usize {
-    let budget = effort * rounds as f64 * effort::training(network);
+/// The class of a client's node v, whose own nodes are `ids` in the graph that was divided; nodes
+/// that a method generated have none.
+fn label(ids: &[u32], subject: &Subject<'_>, v: usize) -> Option<u32> {
+    subject.labels.get(*ids.get(v)? as usize)
+}
+
+/// How many of `messages` can be measured in `effort` times the training of one round.
+fn affordable<T: Real>(network: &Network<'_, T>, messages: usize, effort: f64) -> usize {
+    let budget = effort * effort::training(network);
     let tensors = network.params.tensors();
     let fixed = effort::forward(network);
     let each = if network.two_layer_gcn {

@@ -1,7 +1,7 @@
 //! ‖∇_θ ℓ(v; θ)‖₂ for many nodes v.
 //!
-//! One backward pass per node is right for any network ([`one_by_one`]). For the GCN of two layers
-//! there is no need to write a gradient down to know its length. With δ = softmax(zᵥ) − onehot(yᵥ)
+//! One backward pass per node works for any network ([`one_by_one`]). For the GCN of two layers the
+//! length of a gradient follows without the gradient itself. With δ = softmax(zᵥ) − onehot(yᵥ)
 //! and g = W₂ δ:
 //!
 //! * ∇W₂ = (PH)ᵥ δᵀ has rank one, so ‖∇W₂‖ = ‖(PH)ᵥ‖ ‖δ‖, and ∇b₂ = δ;
@@ -44,21 +44,26 @@ pub(super) fn one_by_one<T: Real>(
     nodes: &[u32],
     labels: &[u32],
 ) -> Vec<f64> {
-    let plan = network.backbone.plan();
-    let norm = |pool: &mut Pool<T>, (&v, &label): (&u32, &u32)| {
-        let mut view = View::training(network.inputs, vec![v], plan);
-        view.set_propagation(network.propagation);
-        let loss = WeightedLoss::new(vec![label], Reduction::Sum);
-        let (_, found) =
-            gradients(network.backbone, network.params, &view, &loss, Dropout::off(), pool);
-        let squares = found.iter().flat_map(|g| g.data().chunks(g.stride())).map(row_squares).sum();
-        found.into_iter().for_each(|g| pool.put(g));
-        libm::sqrt(squares)
-    };
-    nodes.par_iter().zip(labels).map_init(Pool::new, norm).collect()
+    nodes
+        .par_iter()
+        .zip(labels)
+        .map_init(Pool::new, |pool, (&v, &label)| backward_norm(network, v, label, pool))
+        .collect()
 }
 
-/// The surroundings of measured nodes under one propagation: what a round need not compute again.
+/// ‖∇_θ ℓ(v; θ)‖₂ by a backward pass.
+fn backward_norm<T: Real>(network: &Network<'_, T>, v: u32, label: u32, pool: &mut Pool<T>) -> f64 {
+    let mut view = View::training(network.inputs, vec![v], network.backbone.plan());
+    view.set_propagation(network.propagation);
+    let loss = WeightedLoss::new(vec![label], Reduction::Sum);
+    let (_, found) =
+        gradients(network.backbone, network.params, &view, &loss, Dropout::off(), pool);
+    let squares = found.iter().flat_map(|g| g.data().chunks(g.stride())).map(row_squares).sum();
+    found.into_iter().for_each(|g| pool.put(g));
+    libm::sqrt(squares)
+}
+
+/// The neighbourhoods of measured nodes under one propagation, cached from round to round.
 pub(super) struct Neighbourhoods<T> {
     nodes: Vec<u32>,
     view: View<T>,
@@ -92,7 +97,7 @@ impl<T: Real> Neighbourhoods<T> {
         }
     }
 
-    /// Makes them those of the network's propagation, if it is another than before.
+    /// Recomputes them if the network's propagation is another than before.
     pub(super) fn follow(&mut self, network: &Network<'_, T>) {
         if self.values != network.propagation.csr().values() {
             self.view.set_propagation(network.propagation);
@@ -115,10 +120,13 @@ impl<T: Real> Neighbourhoods<T> {
         }
         let forward = Forward { logits, hidden, active, weights: &network.params.tensors()[2] };
         let width = network.inputs.width();
-        let norm = |scratch: &mut Vec<f64>, i: usize| {
-            self.norm(network, &forward, i, labels[i] as usize, scratch)
-        };
-        (0..self.nodes.len()).into_par_iter().map_init(|| vec![0.0; width], norm).collect()
+        (0..self.nodes.len())
+            .into_par_iter()
+            .map_init(
+                || vec![0.0; width],
+                |scratch, i| self.norm(network, &forward, i, labels[i] as usize, scratch),
+            )
+            .collect()
     }
 
     fn norm(
@@ -134,12 +142,12 @@ impl<T: Real> Neighbourhoods<T> {
         let delta = residual(to.logits.row(v), y);
         let g: Vec<f64> =
             (0..to.hidden.columns()).map(|h| product(to.weights.row(h), &delta)).collect();
-        let (mut heard, mut shares) = (vec![0.0; g.len()], vec![0.0; g.len()]);
+        let (mut received, mut shares) = (vec![0.0; g.len()], vec![0.0; g.len()]);
         for (&u, weight) in senders.iter().zip(weights) {
-            add_scaled(&mut heard, to.hidden.row(u as usize), weight.f64());
+            add_scaled(&mut received, to.hidden.row(u as usize), weight.f64());
             add_scaled(&mut shares, to.active.row(u as usize), weight.f64());
         }
-        let last = squares(&delta) * (1.0 + squares(&heard));
+        let last = squares(&delta) * (1.0 + squares(&received));
         let bias: f64 = g.iter().zip(&shares).map(|(g, share)| (g * share) * (g * share)).sum();
         let mut room = Vec::new();
         let first = first_weights(to, &g, senders, weights, |a, overlaps| {
@@ -165,26 +173,27 @@ fn first_weights<T: Real>(
     weights: &[T],
     mut pairs: impl FnMut(usize, &[T]) -> f64,
 ) -> f64 {
-    // Relative to the largest, because squares of small numbers may be too small for T.
+    // Relative to the largest, because squares of small numbers may underflow in T.
     let largest = g.iter().fold(0.0f64, |largest, g| largest.max(g.abs()));
     if largest == 0.0 {
         return 0.0;
     }
+    // Rows with their padding, which is zero, as `row_dots` takes them.
     let stride = to.active.stride();
-    let active = |u: u32| &to.active.data()[u as usize * stride..][..stride];
     let mut squared = vec![T::ZERO; stride];
     squared.iter_mut().zip(g).for_each(|(to, g)| *to = T::of((g / largest) * (g / largest)));
     let (mut own, mut overlaps) = (vec![T::ZERO; stride], vec![T::ZERO; senders.len()]);
     let mut sum = 0.0;
     for (a, &u) in senders.iter().enumerate() {
+        let active = &to.active.data()[u as usize * stride..][..stride];
         own.iter_mut()
             .zip(&squared)
-            .zip(active(u))
+            .zip(active)
             .for_each(|((own, square), active)| *own = *square * *active);
         row_dots(&own, &to.active, &senders[..=a], &mut overlaps[..=a]);
         sum += weights[a].f64() * pairs(a, &overlaps[..=a]);
     }
-    // Rounding may leave a sum of squares that is 0 just below it.
+    // A sum of squares that is 0 may come out just below 0, of which the root is no number.
     (sum * largest * largest).max(0.0)
 }
 
@@ -194,20 +203,23 @@ fn residual<T: Real>(logits: &[T], y: usize) -> Vec<f64> {
     let mut delta: Vec<f64> = logits.iter().map(|z| libm::exp(z.f64() - largest)).collect();
     let total: f64 = delta.iter().sum();
     delta.iter_mut().for_each(|x| *x /= total);
-    // 1 − p as the sum of the others: exact even where p is nearly 1.
+    // 1 − p as the sum of the others: p − 1 would cancel where p is nearly 1.
     delta[y] = -delta.iter().enumerate().filter(|(c, _)| *c != y).map(|(_, p)| p).sum::<f64>();
     delta
 }
 
+/// ⟨row, by⟩.
 fn product<T: Real>(row: &[T], by: &[f64]) -> f64 {
     row.iter().zip(by).map(|(x, y)| x.f64() * y).sum()
 }
 
+/// to ← to + by · row.
 fn add_scaled<T: Real>(to: &mut [f64], row: &[T], by: f64) {
     to.iter_mut().zip(row).for_each(|(to, x)| *to += by * x.f64());
 }
 
-/// ‖row‖², several numbers side by side.
+/// ‖row‖² in eight independent sums, which the compiler can vectorise: a fixed number, so that the
+/// digits are the same on every CPU.
 fn row_squares<T: Real>(row: &[T]) -> f64 {
     let mut lanes = [0.0; 8];
     for part in row.chunks(lanes.len()) {
@@ -216,6 +228,7 @@ fn row_squares<T: Real>(row: &[T]) -> f64 {
     lanes.iter().sum()
 }
 
+/// ‖x‖².
 fn squares(x: &[f64]) -> f64 {
     x.iter().map(|x| x * x).sum()
 }

@@ -4,10 +4,10 @@ use super::super::Network;
 use boostfgl_nn::{Csr, Matrix, Real, row_dots};
 use rayon::prelude::*;
 
-/// A number of a sparse row of P X takes about as long as so many of a dense one.
+/// The cost of a number of a sparse row of P X, in numbers of a dense row.
 pub(super) const SPARSE_PENALTY: usize = 8;
 
-/// The inner products, as they are kept.
+/// The inner products, stored in the way that takes the least memory.
 pub(super) enum Products<T> {
     /// For each node in turn the lower triangle of its own neighbourhood: for sparse
     /// neighbourhoods.
@@ -15,7 +15,7 @@ pub(super) enum Products<T> {
     /// The lower triangle of all nodes that send to any: where neighbourhoods are so dense that
     /// they share most pairs.
     Whole { place: Vec<u32>, values: Vec<T> },
-    /// Too many to keep: P X, from which they are computed each time.
+    /// Too many to store: P X, from which they are computed each time.
     Fresh { place: Vec<u32>, rows: Rows<T> },
 }
 
@@ -49,17 +49,19 @@ impl<T: Real> Products<T> {
         }
         let width = network.inputs.width();
         if together < apart {
-            let row = |scratch: &mut Vec<f64>, a: usize| rows.against(a, 0..=a, scratch);
             let values = (0..senders.len())
                 .into_par_iter()
-                .map_init(|| vec![0.0; width], row)
+                .map_init(|| vec![0.0; width], |scratch, a| rows.against(a, 0..=a, scratch))
                 .collect::<Vec<_>>();
             return Self::Whole { place, values: values.concat() };
         }
-        let one = |scratch: &mut Vec<f64>, v: &u32| {
-            rows.triangle(&p.indices()[p.row_range(*v as usize)], &place, scratch)
-        };
-        let values = nodes.par_iter().map_init(|| vec![0.0; width], one).collect::<Vec<_>>();
+        let values = nodes
+            .par_iter()
+            .map_init(
+                || vec![0.0; width],
+                |scratch, v| rows.triangle(&p.indices()[p.row_range(*v as usize)], &place, scratch),
+            )
+            .collect::<Vec<_>>();
         Self::Triangles { starts, values: values.concat() }
     }
 
@@ -77,15 +79,14 @@ impl<T: Real> Products<T> {
         match self {
             Self::Triangles { starts, values } => &values[starts[i] + triangle(a)..][..=a],
             Self::Whole { place, values } => {
-                let at = |u: &u32| place[*u as usize] as usize;
-                let row = triangle(at(&senders[a]));
+                let row = triangle(position(place, senders[a]));
                 room.clear();
-                room.extend(senders[..=a].iter().map(|w| values[row + at(w)]));
+                room.extend(senders[..=a].iter().map(|&w| values[row + position(place, w)]));
                 room
             }
             Self::Fresh { place, rows } => {
-                let at = |u: &u32| place[*u as usize] as usize;
-                *room = rows.against(at(&senders[a]), senders[..=a].iter().map(at), scratch);
+                let others = senders[..=a].iter().map(|&w| position(place, w));
+                *room = rows.against(position(place, senders[a]), others, scratch);
                 room
             }
         }
@@ -96,28 +97,11 @@ impl<T: Real> Rows<T> {
     /// The rows `nodes` of P X: sparse if that is less work, or if a dense copy would take more
     /// than `bytes`.
     fn new(network: &Network<'_, T>, nodes: &[u32], bytes: usize) -> Self {
-        let (p, inputs) = (network.propagation.csr(), network.inputs);
-        let width = inputs.width();
-        let row = |scratch: &mut Vec<f64>, &v: &u32| {
-            let mut columns: Vec<u32> = Vec::new();
-            for k in p.row_range(v as usize) {
-                let weight = p.values()[k].f64();
-                inputs.visit_row(p.indices()[k] as usize, |column, x| {
-                    let part = weight * x.f64();
-                    // A sum that passes through 0 lists its column twice; the second entry is then
-                    // 0.
-                    if scratch[column] == 0.0 && part != 0.0 {
-                        columns.push(column as u32);
-                    }
-                    scratch[column] += part;
-                });
-            }
-            let values: Vec<T> =
-                columns.iter().map(|&c| T::of(std::mem::take(&mut scratch[c as usize]))).collect();
-            (columns, values)
-        };
-        let rows: Vec<(Vec<u32>, Vec<T>)> =
-            nodes.par_iter().map_init(|| vec![0.0; width], row).collect();
+        let width = network.inputs.width();
+        let rows: Vec<(Vec<u32>, Vec<T>)> = nodes
+            .par_iter()
+            .map_init(|| vec![0.0; width], |scratch, &v| propagated_row(network, v, scratch))
+            .collect();
         let stored: usize = rows.iter().map(|(columns, _)| columns.len()).sum();
         let full = nodes.len() * width;
         if stored * SPARSE_PENALTY > full && full * size_of::<T>() <= bytes {
@@ -138,12 +122,12 @@ impl<T: Real> Rows<T> {
         Self::Sparse(Csr::new(width, offsets, indices, values))
     }
 
-    /// The lower triangle of the products among `nodes`, where `place` says which row is whose.
+    /// The lower triangle of the products among `nodes`; `place` has the row of each.
     fn triangle(&self, nodes: &[u32], place: &[u32], scratch: &mut [f64]) -> Vec<T> {
-        let at = |u: &u32| place[*u as usize] as usize;
         let mut products = Vec::with_capacity(triangle(nodes.len()));
-        for (a, u) in nodes.iter().enumerate() {
-            products.extend(self.against(at(u), nodes[..=a].iter().map(at), scratch));
+        for (a, &u) in nodes.iter().enumerate() {
+            let others = nodes[..=a].iter().map(|&w| position(place, w));
+            products.extend(self.against(position(place, u), others, scratch));
         }
         products
     }
@@ -164,19 +148,53 @@ impl<T: Real> Rows<T> {
                 products
             }
             Self::Sparse(x) => {
+                // Row a is scattered once, so that each product costs only the entries of the other
+                // row, without a search for equal columns.
                 x.row_range(a)
                     .for_each(|k| scratch[x.indices()[k] as usize] += x.values()[k].f64());
-                let product = |b: usize| {
-                    x.row_range(b)
-                        .map(|k| scratch[x.indices()[k] as usize] * x.values()[k].f64())
-                        .sum::<f64>()
-                };
-                let products = others.map(|b| T::of(product(b))).collect();
+                let products = others.map(|b| T::of(scattered_dot(x, b, scratch))).collect();
                 x.row_range(a).for_each(|k| scratch[x.indices()[k] as usize] = 0.0);
                 products
             }
         }
     }
+}
+
+/// The row `v` of P X: the columns that are not 0 and their numbers. `scratch` holds as many zeros
+/// as there are features, before and after.
+fn propagated_row<T: Real>(
+    network: &Network<'_, T>,
+    v: u32,
+    scratch: &mut [f64],
+) -> (Vec<u32>, Vec<T>) {
+    let p = network.propagation.csr();
+    let mut columns: Vec<u32> = Vec::new();
+    for k in p.row_range(v as usize) {
+        let weight = p.values()[k].f64();
+        network.inputs.visit_row(p.indices()[k] as usize, |column, x| {
+            let part = weight * x.f64();
+            // A sum that passes through 0 lists its column twice; `take` below leaves 0 for the
+            // second entry.
+            if scratch[column] == 0.0 && part != 0.0 {
+                columns.push(column as u32);
+            }
+            scratch[column] += part;
+        });
+    }
+    let values = columns.iter().map(|&c| T::of(std::mem::take(&mut scratch[c as usize]))).collect();
+    (columns, values)
+}
+
+/// The product of row `b` with the row that was added to `scratch`.
+#[inline]
+fn scattered_dot<T: Real>(x: &Csr<T>, b: usize, scratch: &[f64]) -> f64 {
+    x.row_range(b).map(|k| scratch[x.indices()[k] as usize] * x.values()[k].f64()).sum()
+}
+
+/// The row in which the node `u` is stored.
+#[inline]
+fn position(place: &[u32], u: u32) -> usize {
+    place[u as usize] as usize
 }
 
 /// Number of pairs of `n` things, each with itself included.
@@ -191,10 +209,10 @@ mod tests {
     use boostfgl_nn::backbones::{Architecture, Backbone, Gcn};
     use boostfgl_nn::{Inputs, Params};
 
-    /// All ways of keeping products agree with (P X)(P X)ᵀ, whether neighbourhoods share nodes or
+    /// All ways of storing products agree with (P X)(P X)ᵀ, whether neighbourhoods share nodes or
     /// not.
     #[test]
-    fn products_are_the_same_however_they_are_kept() {
+    fn every_way_of_storing_products_gives_the_same_numbers() {
         let clique: Vec<(u32, u32)> = (0..6).flat_map(|v| (0..v).map(move |u| (u, v))).collect();
         let path: Vec<(u32, u32)> = (1..7).map(|v| (v - 1, v)).collect();
         for (edges, shared) in [(clique, true), (path, false)] {
@@ -223,38 +241,47 @@ mod tests {
             assert_eq!(matches!(kept, Products::Whole { .. }), shared);
             assert_eq!(matches!(kept, Products::Triangles { .. }), !shared);
             assert!(matches!(fresh, Products::Fresh { rows: Rows::Sparse(_), .. }));
-            let p = inputs.propagation().csr();
-            let row = |u: u32| {
-                let mut row = vec![0.0; 3];
-                p.row_range(u as usize).for_each(|k| {
-                    inputs.visit_row(p.indices()[k] as usize, |column, x| {
-                        row[column] += p.values()[k] * x;
-                    });
-                });
-                row
-            };
-            for (i, &v) in nodes.iter().enumerate() {
-                let senders = &p.indices()[p.row_range(v as usize)];
-                let mut scratch = vec![0.0; 3];
-                let mut all = |products: &Products<f64>| -> Vec<f64> {
-                    let mut row =
-                        |a| products.row((i, a), senders, &mut scratch, &mut Vec::new()).to_vec();
-                    (0..senders.len()).flat_map(&mut row).collect()
-                };
-                let (kept, fresh) = (all(&kept), all(&fresh));
-                let pairs = senders
-                    .iter()
-                    .enumerate()
-                    .flat_map(|(a, &u)| senders[..=a].iter().map(move |&w| (u, w)));
-                let expected: Vec<f64> = pairs
-                    .map(|(u, w)| row(u).iter().zip(row(w)).map(|(x, y)| x * y).sum())
-                    .collect();
-                assert_eq!((kept.len(), fresh.len()), (expected.len(), expected.len()));
-                for ((kept, fresh), expected) in kept.iter().zip(&fresh).zip(&expected) {
-                    assert!((kept - expected).abs() < 1e-14 && (fresh - expected).abs() < 1e-14);
-                }
-                assert_eq!(scratch, [0.0; 3]);
-            }
+            assert_products(&network, &nodes, [&kept, &fresh]);
         }
+    }
+
+    /// Compares the products of every node, sender by sender, with dot products of dense rows.
+    fn assert_products(network: &Network<'_, f64>, nodes: &[u32], found: [&Products<f64>; 2]) {
+        let p = network.propagation.csr();
+        for (i, &v) in nodes.iter().enumerate() {
+            let senders = &p.indices()[p.row_range(v as usize)];
+            let mut scratch = vec![0.0; 3];
+            for (a, &u) in senders.iter().enumerate() {
+                let expected: Vec<f64> = senders[..=a]
+                    .iter()
+                    .map(|&w| {
+                        dense_row(network, u)
+                            .iter()
+                            .zip(dense_row(network, w))
+                            .map(|(x, y)| x * y)
+                            .sum()
+                    })
+                    .collect();
+                for products in found {
+                    let mut room = Vec::new();
+                    let row = products.row((i, a), senders, &mut scratch, &mut room);
+                    assert_eq!(row.len(), expected.len());
+                    assert!(row.iter().zip(&expected).all(|(x, y)| (x - y).abs() < 1e-14));
+                }
+            }
+            assert_eq!(scratch, [0.0; 3]);
+        }
+    }
+
+    /// The row of u in P X.
+    fn dense_row(network: &Network<'_, f64>, u: u32) -> Vec<f64> {
+        let p = network.propagation.csr();
+        let mut row = vec![0.0; 3];
+        for k in p.row_range(u as usize) {
+            network.inputs.visit_row(p.indices()[k] as usize, |column, x| {
+                row[column] += p.values()[k] * x;
+            });
+        }
+        row
     }
 }

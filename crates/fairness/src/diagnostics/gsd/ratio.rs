@@ -94,6 +94,7 @@ impl Gsd {
         self.pooled(self.rounds.len().checked_sub(1)?, minority, weighting)
     }
 
+    /// GSD over the classes of these clients.
     fn ratio<'a>(
         &self,
         clients: impl Iterator<Item = &'a [Mass]>,
@@ -149,7 +150,7 @@ impl Total {
             return Some(());
         }
         self.sum += nodes * (sum / measured);
-        // A single node says nothing of the spread: take one as large as itself.
+        // The spread of a single node is unknown: its own size is a cautious estimate.
         let spread = if mass.measured == 1 {
             squares
         } else {
@@ -160,6 +161,7 @@ impl Total {
     }
 }
 
+/// The mean of each number; `None` without ratios.
 fn mean(ratios: impl Iterator<Item = Ratio>) -> Option<Ratio> {
     let mut count = 0.0;
     let mut sum = Ratio { per_node: 0.0, mass: 0.0, error: 0.0 };

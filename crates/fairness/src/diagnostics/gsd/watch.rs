@@ -9,15 +9,14 @@ use boostfgl_graph::Stream;
 use boostfgl_nn::{Real, StateVisitor};
 use rayon::prelude::*;
 
-/// Of a class that has as many, at least so many nodes are measured.
+/// The smallest number of nodes of a class that are measured, if it has as many.
 const LEAST: usize = 8;
 
-/// Clearing, writing and reading one number of a gradient takes about as long as so many
-/// operations.
+/// The cost of clearing, writing and reading one number of a gradient, in operations of training.
 const WRITTEN: f64 = 10.0;
 
-/// A number of the overlap of two hidden rows takes about as long as so many operations of
-/// training: rows are short and lie far apart.
+/// The cost of one number of the overlap of two hidden rows, in operations of training: rows are
+/// short and lie far apart in memory.
 const SCATTERED: f64 = 6.0;
 
 /// Watches a run for it.
@@ -46,23 +45,20 @@ impl<T: Real> Diagnostic<T> for Watch<T> {
     fn inspect(&mut self, inspection: &Inspection<'_, T>, subject: &Subject<'_>) {
         let clients = &inspection.clients;
         self.clients.resize_with(clients.len(), || None);
-        let settings = self.settings;
-        let look = |(known, client): (&mut Option<Measured<T>>, &Inspected<'_, T>)| {
-            let network = Network::of(inspection, client, &client.start);
-            let choose = || {
-                Measured::choose(
-                    &network,
-                    client.data,
-                    settings.effort,
-                    inspection.rounds,
-                    subject.seed,
-                )
-            };
-            let measured = known.get_or_insert_with(choose);
-            let norms = measured.norms(&network, MEMORY / clients.len());
-            measured.masses(&norms, client)
-        };
-        let masses = self.clients.par_iter_mut().zip(clients.par_iter()).map(look).collect();
+        let (effort, rounds, seed) = (self.settings.effort, inspection.rounds, subject.seed);
+        let masses = self
+            .clients
+            .par_iter_mut()
+            .zip(clients.par_iter())
+            .map(|(known, client)| {
+                let network = Network::of(inspection, client, &client.start);
+                let measured = known.get_or_insert_with(|| {
+                    Measured::choose(&network, client.data, effort, rounds, seed)
+                });
+                let norms = measured.norms(&network, MEMORY / clients.len());
+                measured.masses(&norms, client)
+            })
+            .collect();
         self.rounds.push(GsdRound { round: inspection.round, clients: masses });
     }
 
@@ -90,12 +86,11 @@ impl<T: Real> Measured<T> {
         rounds: usize,
         seed: u64,
     ) -> Self {
-        let label = |v: u32| data.training_label(v as usize);
         let share =
             effort.map_or(1.0, |effort| affordable(network, data.training(), effort, rounds));
         let mut of_class = vec![Vec::new(); data.classes()];
         for (at, &v) in data.training().iter().enumerate() {
-            label(v).into_iter().for_each(|y| of_class[y as usize].push(at));
+            data.training_label(v as usize).into_iter().for_each(|y| of_class[y as usize].push(at));
         }
         let mut positions = Vec::new();
         for (class, all) in of_class.iter().enumerate() {
@@ -105,10 +100,11 @@ impl<T: Real> Measured<T> {
         }
         positions.sort_unstable();
         let nodes: Vec<u32> = positions.iter().map(|&at| data.training()[at]).collect();
-        let labels = nodes.iter().filter_map(|&v| label(v)).collect();
+        let labels = nodes.iter().filter_map(|&v| data.training_label(v as usize)).collect();
         Self { positions, nodes, labels, neighbourhoods: None }
     }
 
+    /// The gradient norms of the measured nodes.
     fn norms(&mut self, network: &Network<'_, T>, memory: usize) -> Vec<f64> {
         if self.nodes.is_empty() || !network.two_layer_gcn {
             return one_by_one(network, &self.nodes, &self.labels);
@@ -117,10 +113,11 @@ impl<T: Real> Measured<T> {
             Some(known) => known.follow(network),
             None => self.neighbourhoods = Some(Neighbourhoods::new(network, &self.nodes, memory)),
         }
-        let Some(known) = &self.neighbourhoods else { unreachable!("just made") };
+        let Some(known) = &self.neighbourhoods else { unreachable!("made above") };
         known.norms(network, &self.labels)
     }
 
+    /// The norms, added up by class.
     fn masses(&self, norms: &[f64], client: &Inspected<'_, T>) -> Vec<Mass> {
         let counts = client.data.training_counts();
         let mut masses: Vec<Mass> =
@@ -136,8 +133,8 @@ impl<T: Real> Measured<T> {
                 weighted_sum: known.weighted_sum + weighted,
                 weighted_squares: known.weighted_squares + weighted * weighted,
             };
-            // A huge model may overflow: such a node is not measured. Sums are finite where those
-            // of squares are.
+            // A node whose squares overflow counts as not measured. Sums are finite wherever sums
+            // of squares are, so they need no check.
             if mass.squares.is_finite() && mass.weighted_squares.is_finite() {
                 masses[y as usize] = mass;
             }
@@ -170,10 +167,12 @@ fn by_products<T: Real>(network: &Network<'_, T>, nodes: &[u32], rounds: usize) 
     let row = (entries * SPARSE_PENALTY as f64).min(width);
     let plain = network.inputs.propagation().csr().values() == p.values();
     let product = if plain { row / rounds.max(1) as f64 } else { row };
-    let of_node = |&v: &u32| {
-        let senders = p.row_range(v as usize).len();
-        2.0 * (triangle(senders) as f64 * (SCATTERED * hidden + product)
-            + 2.0 * senders as f64 * hidden)
-    };
-    nodes.iter().map(of_node).sum()
+    nodes
+        .iter()
+        .map(|&v| {
+            let senders = p.row_range(v as usize).len();
+            2.0 * (triangle(senders) as f64 * (SCATTERED * hidden + product)
+                + 2.0 * senders as f64 * hidden)
+        })
+        .sum()
 }

@@ -1,4 +1,4 @@
-//! The fast ways find what one pass per node or message finds.
+//! The fast ways agree with one pass per node or message.
 
 use super::random::{Case, Kind};
 use boostfgl_fairness::diagnostics::Network;
@@ -53,7 +53,7 @@ fn norms_by_inner_products_are_those_of_a_backward_pass_per_node() {
         let slow = gradient_norms(&Network { two_layer_gcn: false, ..network }, &nodes, &labels);
         assert!(slow.iter().all(|norm| *norm > 0.0));
         assert_near(&gradient_norms(&network, &nodes, &labels), &slow, 1e-9, &format!("{kind:?}"));
-        // The order of nodes and a smaller neighbourhood are no matter.
+        // The order of nodes and a smaller neighbourhood do not matter.
         let (last, first) = (nodes[nodes.len() - 1], nodes[0]);
         let some = gradient_norms(&network, &[last, first], &[labels[nodes.len() - 1], labels[0]]);
         assert_near(&some, &[slow[nodes.len() - 1], slow[0]], 1e-9, &format!("{kind:?}"));
@@ -131,7 +131,7 @@ const REMOVALS: [Removal; 4] =
     [Removal::Both, Removal::BothRenormalised, Removal::Last, Removal::LastRenormalised];
 
 #[test]
-fn reliability_is_what_its_definition_says() {
+fn reliability_equals_its_definition() {
     for kind in kinds().filter(|kind| kind.seed % 5 != 0) {
         let case: Case<f64> = kind.draw();
         let network = case.network();

@@ -1,4 +1,4 @@
-//! Beside real runs on a small generated graph.
+//! During real runs on a small generated graph.
 
 use boostfgl_fairness::diagnostics::gsd::Weighting;
 use boostfgl_fairness::diagnostics::{Diagnosis, DiagnosticKind, Diagnostician, Settings, Subject};
@@ -117,7 +117,7 @@ fn exact_findings_count_every_node_and_message() {
 }
 
 #[test]
-fn little_effort_means_samples_of_the_same_nodes() {
+fn little_effort_gives_samples_of_the_same_nodes() {
     let graph = graph();
     let partition = partition(&graph);
     let exact = watched(&graph, &partition, setup("gcn", &[]), None).1;
@@ -163,7 +163,6 @@ fn other_backbones_are_sampled_and_one_without_messages_has_no_edges() {
     assert!(epr.groups.iter().all(|group| group.edges == 0 && group.negative_share.is_none()));
 }
 
-/// Nothing changes because somebody looks.
 #[test]
 fn a_run_has_the_same_digits_when_watched() {
     let graph = graph();

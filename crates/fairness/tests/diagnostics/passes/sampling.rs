@@ -1,4 +1,4 @@
-//! Estimates from samples, and how sure they are.
+//! Estimates from samples, and their standard errors.
 
 use boostfgl_fairness::diagnostics::gsd::{Gsd, GsdRound, Mass, Weighting};
 use boostfgl_graph::Stream;
@@ -51,7 +51,7 @@ fn sampled(norms: &[Vec<Vec<f64>>], share: f64, draw: u64) -> Gsd {
 }
 
 #[test]
-fn sampled_ratios_are_unbiased_and_know_their_error() {
+fn sampled_ratios_are_unbiased_and_their_error_is_right() {
     let norms = norms();
     let all =
         |client: &Vec<Vec<f64>>| client.iter().map(|class| mass(class.len(), class)).collect();
@@ -87,8 +87,8 @@ fn sampled_ratios_are_unbiased_and_know_their_error() {
 fn groups_without_nodes_or_measurements_have_no_ratio() {
     let one_class = gsd(vec![vec![mass(3, &[1.0, 2.0, 3.0]), Mass::default(), Mass::default()]]);
     assert_eq!(one_class.pooled(0, &one_class.minority_at(0.3), Weighting::Plain), None);
-    let nobody = gsd(vec![vec![Mass::default(); 3]]);
-    assert_eq!(nobody.pooled(0, &nobody.minority_at(0.3), Weighting::Plain), None);
+    let empty = gsd(vec![vec![Mass::default(); 3]]);
+    assert_eq!(empty.pooled(0, &empty.minority_at(0.3), Weighting::Plain), None);
     let empty = gsd(Vec::new());
     assert_eq!(empty.pooled(0, &empty.minority_at(0.3), Weighting::Plain), None);
     let unmeasured = gsd(vec![vec![mass(9, &[1.0]), mass(2, &[]), Mass::default()]]);

@@ -1,4 +1,4 @@
-//! Beside real runs: a small generated federation of 300 nodes, 4 classes and 4 clients.
+//! During real runs: a small generated federation of 300 nodes, 4 classes and 4 clients.
 
 use boostfgl_fairness::diagnostics::trust::Trust;
 use boostfgl_fairness::diagnostics::{Diagnosis, DiagnosticKind, Diagnostician, Settings, Subject};
@@ -67,7 +67,7 @@ impl Small {
         }
     }
 
-    /// The outcome of a watched run, and what was found.
+    /// The outcome of a watched run, and its findings.
     fn watched(&self, setup: &Setup, threads: usize) -> (Outcome<f32>, Diagnosis) {
         let (outcome, diagnosis, _) = self.recorded(setup, threads);
         (outcome, diagnosis)
@@ -90,7 +90,7 @@ impl Small {
         };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let (outcome, diagnosis, records) = pool.install(work);
-        // What it took is the only thing that may differ.
+        // Only the cost may differ.
         (outcome, Diagnosis { cost: Vec::new(), ..diagnosis }, records)
     }
 }
@@ -181,8 +181,8 @@ fn assert_recorded_norms(trust: &Trust, records: &[Vec<ClientRecord>], what: &st
     }
 }
 
-/// Methods that deploy other models than they send, add rounds, or make nodes up: none is
-/// disturbed, every update is the one that was made, and every number is one.
+/// Methods that deploy other models than they send, add rounds, or generate nodes: no
+/// result changes, every update is the one that was made, and every number is finite.
 #[test]
 fn every_method_can_be_watched() {
     let small = Small::new();
@@ -207,7 +207,7 @@ fn every_method_can_be_watched() {
         let copy: Diagnosis =
             serde_json::from_str(&serde_json::to_string(&found).unwrap()).unwrap();
         assert_eq!(copy, found, "{what}");
-        // Rounds that a method adds are not looked into; their predictions are those that count.
+        // Rounds that a method adds are not inspected; their predictions count.
         let (trust, epr) = (found.trust.unwrap(), found.epr.unwrap());
         assert_eq!(
             (trust.rounds.len(), found.gsd.unwrap().rounds.len(), epr.round),
@@ -227,7 +227,7 @@ fn every_method_can_be_watched() {
     }
 }
 
-/// Counts who took part and who sat out.
+/// Counts participants and absent clients.
 #[derive(Default)]
 struct Looking {
     took: usize,
@@ -259,7 +259,7 @@ impl Observer<f32> for Looking {
 }
 
 #[test]
-fn who_sits_out_shows_no_weights_of_an_earlier_round() {
+fn an_absent_client_has_no_weights_of_an_earlier_round() {
     let mut looking = Looking::default();
     let setup = setup("boostfgl", &Boost::ALL, 0.5);
     Federation::new(setup, Small::new().data()).unwrap().run(&mut [&mut looking]).unwrap();
@@ -267,7 +267,7 @@ fn who_sits_out_shows_no_weights_of_an_earlier_round() {
 }
 
 #[test]
-fn findings_hang_together() {
+fn findings_are_consistent() {
     let small = Small::new();
     let test = small.partition.split().nodes(Role::Test).count();
     for (what, setup) in cases() {
@@ -295,7 +295,7 @@ fn findings_hang_together() {
             assert!(weights.is_none_or(|sum| (sum - 1.0).abs() < 1e-9), "{what}");
             // Plain averages are by size; the server's trust is the one of the whole update.
             if what.ends_with("fedavg") {
-                // Relative: where nobody helps, DR is a number over ε.
+                // Relative: where no update helps, DR is a number over ε.
                 assert!((round.dr.unwrap() / round.dr_size.unwrap() - 1.0).abs() < 1e-9, "{what}");
             }
             for (client, trusted) in

@@ -110,7 +110,7 @@ fn dilution_under_weights_per_tensor() {
 #[test]
 fn distances_and_errors_from_disadvantaged_nodes() {
     let mut toy = Toy::new();
-    // The fixture judges every node.
+    // The fixture evaluates every node.
     toy.roles = vec![Role::Test; 12];
     let expected = &golden("diagnostics")["khop"];
     let found = toy.diagnose(DiagnosticKind::Khop, vec![toy.both()], &predictions()).khop.unwrap();

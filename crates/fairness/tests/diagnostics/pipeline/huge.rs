@@ -8,8 +8,8 @@ use boostfgl_nn::Params;
 use boostfgl_nn::backbones::{self, Architecture};
 use std::borrow::Cow;
 
-/// What is found in one round of a GCN with so many layers that goes from one model of this scale
-/// to another.
+/// The findings of one round of a GCN with `layers` layers, from one model of this scale to
+/// another.
 fn diagnose(layers: usize, scale: f32) -> Diagnosis {
     let small = Small::new();
     let data = small.data();
@@ -63,7 +63,7 @@ fn diagnose(layers: usize, scale: f32) -> Diagnosis {
 }
 
 #[test]
-fn what_overflows_is_left_out_and_the_rest_reads_back() {
+fn overflowing_numbers_are_left_out_and_the_rest_reads_back() {
     for layers in [2, 3] {
         for scale in [1.0, 1e10, 1e15, 1e19, 1e30] {
             let found = diagnose(layers, scale);

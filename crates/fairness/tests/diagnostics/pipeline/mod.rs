@@ -2,9 +2,9 @@
 //!
 //! * `golden` — the numbers of an independent float64 implementation in PyTorch autograd, on twelve
 //!   nodes.
-//! * `unusual` — nobody in the minority, everybody in it, clients that did not take part or have
-//!   nothing to train on.
-//! * `federation` — beside real runs: nothing changes, for any number of threads.
+//! * `unusual` — no node or every node in the minority, clients that did not take part or have no
+//!   training node.
+//! * `federation` — during real runs: results do not change, for any number of threads.
 //! * `huge` — models whose logits overflow: what is no number is left out.
 
 mod federation;

@@ -1,4 +1,4 @@
-//! What real federations have and fixtures have not.
+//! Cases of real federations that the fixtures lack.
 
 use crate::toy::*;
 use boostfgl_fairness::diagnostics::DiagnosticKind;
@@ -32,7 +32,7 @@ fn assert_mean(found: &Params<f64>, sums: &[Vec<Matrix<f64>>], nodes: f64) {
 }
 
 #[test]
-fn nobody_is_in_the_minority() {
+fn no_node_is_in_the_minority() {
     let mut toy = Toy::new();
     (toy.minority, toy.roles) = (vec![Some(false); 12], vec![Role::Test; 12]);
     assert!(descent_direction(&toy.inspection(1, toy.both()), &toy.subject()).is_none());
@@ -54,7 +54,7 @@ fn nobody_is_in_the_minority() {
 }
 
 #[test]
-fn everybody_is_in_the_minority() {
+fn every_node_is_in_the_minority() {
     let mut toy = Toy::new();
     (toy.minority, toy.roles) = (vec![Some(true); 12], vec![Role::Test; 12]);
     let khop = toy.diagnose(DiagnosticKind::Khop, vec![toy.both()], &predictions()).khop.unwrap();
@@ -85,10 +85,10 @@ fn a_client_without_minority_nodes() {
 fn a_client_that_did_not_take_part() {
     let toy = Toy::new();
     let absent = || vec![toy.client(0, 0, Some(1)), toy.client(1, 0, None)];
-    // Its nodes say where the minority wants to go; its update there is none.
+    // Its nodes take part in g_min, and it has no update.
     let direction = descent_direction(&toy.inspection(1, absent()), &toy.subject()).unwrap();
-    let everybody = descent_direction(&toy.inspection(1, toy.both()), &toy.subject()).unwrap();
-    assert!(direction == everybody);
+    let all = descent_direction(&toy.inspection(1, toy.both()), &toy.subject()).unwrap();
+    assert!(direction == all);
     let found = toy.diagnose(DiagnosticKind::Dilution, vec![absent()], &[0; 12]).dilution.unwrap();
     let round = &found.rounds[0];
     assert_eq!(round.clients.iter().map(|client| client.client).collect::<Vec<_>>(), [0]);
@@ -102,16 +102,16 @@ fn a_client_that_did_not_take_part() {
     assert_eq!(found.rounds[0].clients.len(), 1);
     assert_eq!((found.rounds[0].clients[0].weight, found.rounds[0].clients[0].gap), (1.0, None));
     assert_eq!(found.variation(), [0.0, 0.0]);
-    // Nobody at all.
-    let nobody = || vec![toy.client(0, 0, None), toy.client(1, 0, None)];
-    let found = toy.diagnose(DiagnosticKind::Dilution, vec![nobody()], &[0; 12]).dilution.unwrap();
+    // No client took part.
+    let none = || vec![toy.client(0, 0, None), toy.client(1, 0, None)];
+    let found = toy.diagnose(DiagnosticKind::Dilution, vec![none()], &[0; 12]).dilution.unwrap();
     assert_eq!(
         (found.rounds[0].dr_size, found.rounds[0].dr_uniform, found.mean_dr_size()),
         (None, None, None)
     );
     assert_eq!(found.helpless_rounds(), 1);
     assert!(
-        toy.diagnose(DiagnosticKind::Trust, vec![nobody()], &[0; 12]).trust.unwrap().rounds[0]
+        toy.diagnose(DiagnosticKind::Trust, vec![none()], &[0; 12]).trust.unwrap().rounds[0]
             .clients
             .is_empty()
     );
@@ -173,7 +173,7 @@ fn a_client_with_nothing_to_train_on() {
     assert_eq!((curve.hops[0].nodes, curve.unreachable.nodes), (3, 1));
 }
 
-/// Boosted messages come and go, and the view that is kept follows them.
+/// Rounds with and without boosted messages alternate, and the cached view follows them.
 #[test]
 fn boosted_messages_count_in_their_round_alone() {
     let toy = Toy::new();
@@ -204,9 +204,9 @@ fn boosted_messages_count_in_their_round_alone() {
     assert_ne!(plain.minority.initial, other.minority.initial);
 }
 
-/// Made-up nodes are neither disadvantaged nor evaluated, and leaves shorten no path.
+/// Generated nodes are neither disadvantaged nor evaluated, and leaves shorten no path.
 #[test]
-fn made_up_nodes_change_no_distance() {
+fn generated_nodes_change_no_distance() {
     let mut toy = Toy::new();
     toy.roles = vec![Role::Test; 12];
     let plain = toy.diagnose(DiagnosticKind::Khop, vec![toy.both()], &predictions()).khop;
@@ -219,9 +219,9 @@ fn made_up_nodes_change_no_distance() {
 }
 
 #[test]
-fn updates_that_do_not_help() {
+fn rounds_without_a_helpful_update_are_left_out_of_means() {
     let toy = Toy::new();
-    // Nobody moves: no angle, and 0 / ε.
+    // No client moves: no angle, and DR is 0 / ε.
     let still = vec![toy.client(0, 0, Some(0)), toy.client(1, 0, Some(0))];
     let found = toy.diagnose(DiagnosticKind::Dilution, vec![still], &[0; 12]).dilution.unwrap();
     assert_eq!(
@@ -250,7 +250,7 @@ fn updates_that_do_not_help() {
 }
 
 #[test]
-fn losses_that_do_not_change() {
+fn an_unchanged_total_loss_has_no_share_of_decrease() {
     let found = attribute(&[1.0, 2.0], &[1.0, 2.0], &[true, false]);
     assert_eq!((found.share_of_decrease, found.share_of_nodes), (None, Some(0.5)));
     assert_eq!(found.minority.normalised_decrease, Some(0.0));
@@ -265,7 +265,7 @@ fn losses_that_do_not_change() {
 }
 
 #[test]
-fn trust_of_nobody_and_of_nothing() {
+fn trust_without_clients_and_without_sizes() {
     assert!(trust_weights(&[], &[], &[], 0.5, 0.5).is_empty());
     assert_eq!(trust_weights(&[0.0, 0.0], &[1.0, 2.0], &[0.0, 0.0], 0.5, 0.5), [0.5, 0.5]);
     assert!(Trust::default().variation().is_empty());
