@@ -111,9 +111,10 @@ impl MinorityRule {
                         found,
                     ));
                 }
-                let mark =
-                    |(name, &count): (&String, &usize)| (count > 0).then(|| wanted.contains(name));
-                Ok(names.iter().zip(counts).map(mark).collect())
+                let classes = names.iter().zip(counts);
+                Ok(classes
+                    .map(|(name, &count)| (count > 0).then(|| wanted.contains(name)))
+                    .collect())
             }
         }
     }

@@ -254,17 +254,19 @@ fn write_row(f: &mut fmt::Formatter<'_>, name: &str, client: &ClientDescription)
     )
 }
 
-/// One block per class, its height the class's share of the largest; classes that are absent leave
-/// a dot.
+/// One block per class, with the count relative to the largest as its height; an absent class is a
+/// dot.
 fn bar(counts: &[usize]) -> String {
     let columns: Vec<usize> =
         counts.chunks(counts.len().div_ceil(BAR).max(1)).map(|few| few.iter().sum()).collect();
     let largest = columns.iter().copied().max().unwrap_or(0).max(1);
-    let block = |&count: &usize| match count {
-        0 => '·',
-        _ => BLOCKS[(count * BLOCKS.len()).div_ceil(largest) - 1],
-    };
-    columns.iter().map(block).collect()
+    columns
+        .iter()
+        .map(|&count| match count {
+            0 => '·',
+            _ => BLOCKS[(count * BLOCKS.len()).div_ceil(largest) - 1],
+        })
+        .collect()
 }
 
 const HEADER: &str = "client    nodes     edges      lost    train      val     test  homophily  isolated  class mix";

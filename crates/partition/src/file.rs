@@ -107,12 +107,15 @@ pub fn write(path: &Path, graph: &Graph, partitions: &[(u64, &Partition)]) -> Re
         )
         .into());
     }
-    let failed = |source| Error::write(path, source);
-    let mut writer =
-        csv::Writer::from_writer(AtomicFile::create(path).map_err(|error| failed(error.source))?);
-    write_rows(&mut writer, graph, partitions).map_err(|error| failed(error.into()))?;
-    let file = writer.into_inner().map_err(|error| failed(error.into_error()))?;
-    file.finish().map_err(|error| failed(error.source))
+    write_file(path, graph, partitions).map_err(|source| Error::write(path, source))
+}
+
+fn write_file(path: &Path, graph: &Graph, partitions: &[(u64, &Partition)]) -> io::Result<()> {
+    let file = AtomicFile::create(path).map_err(|error| error.source)?;
+    let mut writer = csv::Writer::from_writer(file);
+    write_rows(&mut writer, graph, partitions)?;
+    let file = writer.into_inner().map_err(csv::IntoInnerError::into_error)?;
+    file.finish().map_err(|error| error.source)
 }
 
 fn write_rows(

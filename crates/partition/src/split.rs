@@ -63,11 +63,15 @@ impl Ratios {
     /// # Ok::<(), boostfgl_partition::Error>(())
     /// ```
     pub fn ends(&self, count: usize) -> [usize; 3] {
-        let end = |share: f64| ((share * count as f64) as usize).min(count);
         let all = self.train + self.val + self.test;
-        let last = if (all - 1.0).abs() <= SLACK { count } else { end(all) };
-        [end(self.train), end(self.train + self.val), last]
+        let last = if (all - 1.0).abs() <= SLACK { count } else { end_of_share(all, count) };
+        [end_of_share(self.train, count), end_of_share(self.train + self.val, count), last]
     }
+}
+
+/// ⌊share · count⌋, at most `count`.
+fn end_of_share(share: f64, count: usize) -> usize {
+    ((share * count as f64) as usize).min(count)
 }
 
 impl Default for Ratios {
@@ -141,9 +145,14 @@ fn published(graph: &Graph, seed: u64) -> Result<Split> {
     let Some(split) = graph.split_of_seed(seed) else {
         return Err(Error::NoPublishedSplit { graph: graph.name().to_owned() });
     };
-    let role =
-        |(v, label): (usize, Option<u32>)| if label.is_some() { split.role(v) } else { Role::None };
-    Ok(Split::new(graph.labels().iter().enumerate().map(role).collect()))
+    // A role on an unlabelled node is ignored: without a label it can be neither trained nor
+    // evaluated.
+    let roles = graph
+        .labels()
+        .iter()
+        .enumerate()
+        .map(|(v, label)| if label.is_some() { split.role(v) } else { Role::None });
+    Ok(Split::new(roles.collect()))
 }
 
 impl Serialize for SplitRule {

@@ -91,6 +91,12 @@ impl Dataset {
         let numbers = (nodes as u64).saturating_mul(features as u64).saturating_mul(16);
         numbers.saturating_add((edges as u64).saturating_mul(32)).saturating_add(64 << 20)
     }
+
+    /// Whether this is its name or an alias, in any case.
+    fn is_called(&self, name: &str) -> bool {
+        self.name.eq_ignore_ascii_case(name)
+            || self.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(name))
+    }
 }
 
 /// What a correct reading of a dataset counts.
@@ -120,11 +126,7 @@ pub struct Counts {
 /// # Errors
 /// [`Error::Unknown`] with the nearest name, be it of a dataset or of a generator preset.
 pub fn find(name: &str) -> Result<&'static Dataset> {
-    let named = |dataset: &&Dataset| {
-        dataset.name.eq_ignore_ascii_case(name)
-            || dataset.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(name))
-    };
-    DATASETS.iter().find(named).ok_or_else(|| {
+    DATASETS.iter().find(|dataset| dataset.is_called(name)).ok_or_else(|| {
         let datasets =
             DATASETS.iter().flat_map(|d| std::iter::once(&d.name).chain(d.aliases)).copied();
         Error::unknown(

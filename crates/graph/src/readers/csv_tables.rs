@@ -163,8 +163,9 @@ impl Nodes {
         if id.is_empty() {
             table.problem(problems, column, || ("an id".to_owned(), "an empty field".to_owned()));
         } else if let Some(&(_, first)) = self.position.get(id) {
-            let texts = || ("every id once".to_owned(), quoted(id));
-            problems.add_again(table.start(), Some(column + 1), first, texts);
+            problems.add_again(table.start(), Some(column + 1), first, || {
+                ("every id once".to_owned(), quoted(id))
+            });
         } else {
             self.position.insert(id.to_owned(), (position, table.start()));
         }
@@ -213,20 +214,16 @@ fn read_edges(
     let mut weights = weight.map(|_| Vec::new());
     let mut problems = Problems::new(path);
     while table.next(&mut problems)? {
-        let mut node = |column: usize| {
-            let known = position.get(table.field(column)).map(|(position, _)| *position);
-            if known.is_none() {
-                let texts = || ("an id from nodes.csv".to_owned(), quoted(table.field(column)));
-                table.problem(&mut problems, column, texts);
-            }
-            known
-        };
-        edges.extend(node(source).zip(node(target)));
+        // Both ends are looked up before either is used, so that each unknown id is a problem.
+        let from = node_at(&table, source, position, &mut problems);
+        let to = node_at(&table, target, position, &mut problems);
+        edges.extend(from.zip(to));
         if let (Some(weights), Some(column)) = (&mut weights, weight) {
             let value = table.number(column, &mut problems);
             if value.is_some_and(|value| value <= 0.0) {
-                let texts = || ("a number above 0".to_owned(), quoted(table.field(column)));
-                table.problem(&mut problems, column, texts);
+                table.problem(&mut problems, column, || {
+                    ("a number above 0".to_owned(), quoted(table.field(column)))
+                });
             }
             weights.extend(value);
         }
@@ -235,6 +232,22 @@ fn read_edges(
     let adjacency =
         Adjacency::from_edges(position.len(), &edges, weights.as_deref(), options.directed);
     adjacency.map(|(adjacency, _)| adjacency).map_err(|e| parts::in_file(path, e))
+}
+
+/// The node whose id is in this column; an unknown id is a problem.
+fn node_at(
+    table: &Table,
+    column: usize,
+    position: &HashMap<String, (u32, u64)>,
+    problems: &mut Problems<'_>,
+) -> Option<u32> {
+    let known = position.get(table.field(column)).map(|(position, _)| *position);
+    if known.is_none() {
+        table.problem(problems, column, || {
+            ("an id from nodes.csv".to_owned(), quoted(table.field(column)))
+        });
+    }
+    known
 }
 
 /// The table of nodes.

@@ -80,16 +80,23 @@ fn foreign(path: &Path, found: String, expected: String) -> Error {
 /// The format that has the largest share of what it needs among these names, with what is missing;
 /// `None` if none has any.
 fn nearest(container: Container, names: &[String]) -> Option<(Format, Vec<&'static str>)> {
-    let is_there = |need: &&&'static str| names.iter().any(|name| has(name, need));
-    let share =
-        |reader: &Reader| reader.needs.iter().filter(is_there).count() * 1000 / reader.needs.len();
-    let candidates = TABLE.iter().filter(|(_, reader)| reader.container() == container);
     // Of several with the same share, the first in the table.
-    let (format, best) = candidates
-        .filter(|(_, reader)| share(reader) > 0)
-        .reduce(|best, other| if share(other.1) > share(best.1) { other } else { best })?;
-    let missing = best.needs.iter().filter(|need| !is_there(need)).copied().collect();
-    Some((*format, missing))
+    let mut nearest: Option<(Format, &Reader, usize)> = None;
+    for (format, reader) in TABLE.iter().filter(|(_, reader)| reader.container() == container) {
+        let present = reader.needs.iter().filter(|need| is_among(names, need)).count();
+        let share = present * 1000 / reader.needs.len();
+        if share > nearest.map_or(0, |(_, _, largest)| largest) {
+            nearest = Some((*format, reader, share));
+        }
+    }
+    let (format, reader, _) = nearest?;
+    let missing = reader.needs.iter().filter(|need| !is_among(names, need)).copied().collect();
+    Some((format, missing))
+}
+
+/// Whether any of the names is the one that is needed.
+fn is_among(names: &[String], need: &str) -> bool {
+    names.iter().any(|name| has(name, need))
 }
 
 /// Whether a name is the one that is needed: one of several with `|` between, in which NAME stands

@@ -51,7 +51,6 @@ impl<'a> Lines<'a> {
     pub(super) fn next(&mut self) -> Result<Option<&str>> {
         self.line.clear();
         let place = format!(", line {}", self.number + 1);
-        let unreadable = |e| from_io(&self.path, &place, &e, "readable text");
         // One byte more than the budget holds, so that a line which does not fit is noticed.
         let most =
             self.budget.map_or(MAX_LINE, |budget| budget.left().saturating_add(1).min(MAX_LINE));
@@ -60,7 +59,7 @@ impl<'a> Lines<'a> {
             .by_ref()
             .take(most)
             .read_until(b'\n', &mut self.line)
-            .map_err(unreadable)?;
+            .map_err(|e| from_io(&self.path, &place, &e, "readable text"))?;
         self.hold(read)?;
         if read as u64 == MAX_LINE {
             return Err(Error::malformed(
