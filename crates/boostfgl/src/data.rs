@@ -49,12 +49,11 @@ impl Data {
     /// The dataset of the catalogue or preset of the generator that a name means; `None` for files
     /// of the user's own.
     pub fn known(name: &str) -> Option<&'static str> {
-        let preset = || {
-            generator::preset(name.strip_prefix("generate:").unwrap_or(name))
-                .ok()
-                .map(|preset| preset.name)
-        };
-        catalogue::find(name).ok().map(|dataset| dataset.name).or_else(preset)
+        if let Ok(dataset) = catalogue::find(name) {
+            return Some(dataset.name);
+        }
+        let preset = generator::preset(name.strip_prefix("generate:").unwrap_or(name));
+        preset.ok().map(|preset| preset.name)
     }
 
     /// The shares of training, validation and test nodes and the learning rate of the protocol,
@@ -87,12 +86,14 @@ impl Data {
         progress: LoadProgress<'_>,
     ) -> Result<Graph> {
         match self {
-            Self::Generated(preset) => {
-                let mut phase = |phase: &str, share: f64| {
+            Self::Generated(preset) => Ok(generator::generate(
+                preset.name,
+                &preset.spec,
+                preset.seed,
+                &mut |phase, share| {
                     progress(&format!("generating {}: {phase}", preset.name), share);
-                };
-                Ok(generator::generate(preset.name, &preset.spec, preset.seed, &mut phase)?)
-            }
+                },
+            )?),
             Self::Path(path) => {
                 let graph = readers::read(path, None)?;
                 let name = path

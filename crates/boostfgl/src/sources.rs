@@ -154,12 +154,16 @@ impl Sources {
 
     /// Removes the problems of a report that is about to be replaced.
     pub fn replacing(&mut self, report: &Path) {
-        let same = |folder: &Path| is_same(&folder.join(RunFolder::REPORT), report);
-        self.views.iter_mut().filter(|view| same(&view.path)).for_each(RunView::forget_report);
-        self.comparisons
-            .iter_mut()
-            .filter(|view| same(&view.path))
-            .for_each(ComparisonView::forget_report);
+        for view in &mut self.views {
+            if is_same(&view.path.join(RunFolder::REPORT), report) {
+                view.forget_report();
+            }
+        }
+        for view in &mut self.comparisons {
+            if is_same(&view.path.join(RunFolder::REPORT), report) {
+                view.forget_report();
+            }
+        }
         let own = format!("{}: ", report.display());
         self.problems.retain(|problem| !problem.starts_with(&own));
     }

@@ -63,9 +63,12 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
 /// If it does not exist, is not empty, or the system refuses.
 pub fn remove_dir(path: impl AsRef<Path>) -> Result<()> {
     let path = path.as_ref();
-    faults::pass(Call::RemoveFolder(path))
-        .and_then(|()| fs::remove_dir(path))
-        .map_err(|source| Error::new(path, source))
+    remove_empty(path).map_err(|source| Error::new(path, source))
+}
+
+fn remove_empty(path: &Path) -> io::Result<()> {
+    faults::pass(Call::RemoveFolder(path))?;
+    fs::remove_dir(path)
 }
 
 /// Removes a folder and its content, entry by entry. Symbolic links are removed, not followed.

@@ -59,7 +59,9 @@ impl Adjacency {
         let mut arc_weights = weights.map(|_| vec![0f32; arcs]);
         let rows_per_edge = if directed { 1 } else { 2 };
         for (edge, &(source, target)) in edges.iter().enumerate().filter(|(_, (a, b))| a != b) {
-            for (row, neighbour) in [(target, source), (source, target)].into_iter().take(rows_per_edge) {
+            for (row, neighbour) in
+                [(target, source), (source, target)].into_iter().take(rows_per_edge)
+            {
                 let at = next[row as usize];
                 next[row as usize] += 1;
                 neighbours[at] = neighbour;

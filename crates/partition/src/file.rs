@@ -6,16 +6,17 @@
 //! 0,paper-18,0,none
 //! ```
 //!
-//! * `node` is what the node was called in its source, [`Graph::id`]; `client` counts from 0
-//!   without gaps; `split` is `train`, `val`, `test` or `none`.
+//! * `node` is the name of the node in its source, [`Graph::id`]; `client` counts from 0 without
+//!   gaps; `split` is `train`, `val`, `test` or `none`.
 //! * One file may hold several seeds, each with every node once. If it holds a single seed, or has
-//!   no `seed` column, that partition serves **every** seed.
-//! * Without a `split` column, the split is drawn by the ratios, for each seed anew.
-//! * The order of columns and rows is free. Other columns are ignored, so a `predictions.csv` will
-//!   do too.
+//!   no `seed` column, that partition is used for **every** seed.
+//! * Without a `split` column, the split is drawn by the ratios, separately for each seed.
+//! * The order of columns and rows is free. Other columns are ignored, so a `predictions.csv` can
+//!   be read too.
 
 mod reader;
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use boostfgl_disk::AtomicFile;
@@ -119,7 +120,7 @@ fn write_file(path: &Path, graph: &Graph, partitions: &[(u64, &Partition)]) -> i
 }
 
 fn write_rows(
-    writer: &mut csv::Writer<impl std::io::Write>,
+    writer: &mut csv::Writer<impl io::Write>,
     graph: &Graph,
     partitions: &[(u64, &Partition)],
 ) -> csv::Result<()> {

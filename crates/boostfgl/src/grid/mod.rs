@@ -156,12 +156,12 @@ impl Grid {
     #[must_use]
     pub fn examined(mut self, diagnostics: &[DiagnosticKind]) -> Self {
         self.examined = true;
-        let watched = |experiment: Experiment| experiment.with_diagnostics(diagnostics.to_vec());
-        self.experiments = self
-            .experiments
-            .into_iter()
-            .map(|methods| methods.into_iter().map(watched).collect())
-            .collect();
+        for methods in &mut self.experiments {
+            *methods = std::mem::take(methods)
+                .into_iter()
+                .map(|experiment| experiment.with_diagnostics(diagnostics.to_vec()))
+                .collect();
+        }
         self
     }
 

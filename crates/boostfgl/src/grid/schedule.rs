@@ -163,14 +163,18 @@ impl<'a> Queue<'a> {
         // The longest first, so that no thread is idle for long at the end. The sort is stable:
         // cells that share a partition stay together.
         order.sort_by(|&one, &other| grid.work(&jobs[other]).total_cmp(&grid.work(&jobs[one])));
-        let per_seed = || grid.seeds.iter().map(|_| OnceLock::new()).collect();
+        let partitions = grid
+            .experiments
+            .iter()
+            .map(|_| grid.seeds.iter().map(|_| OnceLock::new()).collect())
+            .collect();
         Self {
             grid,
             jobs,
             order,
             next: AtomicUsize::new(0),
             stopped: AtomicBool::new(false),
-            partitions: grid.experiments.iter().map(|_| per_seed()).collect(),
+            partitions,
             budget: MemoryBudget::new(memory),
             alone,
         }

@@ -190,14 +190,13 @@ impl<'a> Recorder<'a> {
     pub(crate) fn finish(self, summary: &Summary) -> Result<Option<String>> {
         self.rounds.finish()?;
         self.predictions.finish()?;
-        let unwritten = |error: boostfgl_report::Error| {
+        let report =
+            report(self.folder, Some(summary)).and_then(|html| self.folder.write_report(&html));
+        let note = report.err().map(|error| {
             // The report of an earlier attempt would show an earlier state.
             let _ = boostfgl_disk::remove_file(self.folder.file(RunFolder::REPORT));
             format!("no {} was written: {error}", RunFolder::REPORT)
-        };
-        let report =
-            report(self.folder, Some(summary)).and_then(|html| self.folder.write_report(&html));
-        let note = report.err().map(unwritten);
+        });
         self.folder.write_summary(summary)?;
         Ok(note)
     }

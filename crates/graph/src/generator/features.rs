@@ -69,9 +69,11 @@ fn dense(
                 Some(class) => {
                     let own = &centres[class as usize * columns..][..columns];
                     let second = &centres[second as usize * columns..][..columns];
-                    values.extend(own.iter().zip(second).map(|(c, s)| {
-                        ((1.0 - drift) * c + drift * s + noise.next()) as f32
-                    }));
+                    values.extend(
+                        own.iter()
+                            .zip(second)
+                            .map(|(c, s)| ((1.0 - drift) * c + drift * s + noise.next()) as f32),
+                    );
                 }
                 None => values.extend((0..columns).map(|_| noise.next() as f32)),
             }

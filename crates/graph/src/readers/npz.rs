@@ -80,8 +80,7 @@ impl Npz {
         let in_memory = header.count.saturating_mul(size_of::<T>()) as u64;
         let paid = self.budget.pay(entry.size().max(in_memory));
         paid.map_err(|(expected, found)| Error::malformed(path, &place, expected, found))?;
-        let values =
-            read_values(&mut entry, &header).map_err(|e| unreadable(path, &place, &e))?;
+        let values = read_values(&mut entry, &header).map_err(|e| unreadable(path, &place, &e))?;
         let values = values.map_err(|found| Error::malformed(path, &place, T::WANTED, found))?;
         entry.finish().map_err(|e| unreadable(path, &place, &e))?;
         Ok(Array { values: header.row_major(values), shape: header.shape })

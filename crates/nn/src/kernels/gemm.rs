@@ -170,10 +170,13 @@ impl<'a, T: Real> Strided<'a, T> {
     fn holds(&self, rows: usize, columns: usize) -> bool {
         // Checked arithmetic: this is what the pointer call below relies on, and a wrapped product
         // of huge strides would pass for a small index.
-        let last = || {
-            (rows - 1).checked_mul(self.row)?.checked_add((columns - 1).checked_mul(self.column)?)
-        };
-        rows == 0 || columns == 0 || last().is_some_and(|last| last < self.data.len())
+        if rows == 0 || columns == 0 {
+            return true;
+        }
+        let last_row = (rows - 1).checked_mul(self.row);
+        let last_column = (columns - 1).checked_mul(self.column);
+        let last = last_row.zip(last_column).and_then(|(row, column)| row.checked_add(column));
+        last.is_some_and(|last| last < self.data.len())
     }
 }
 

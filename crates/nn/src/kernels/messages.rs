@@ -55,9 +55,13 @@ impl RowSegment<'_> {
     /// The part of the segment that belongs to candidates of the node.
     #[inline(always)]
     pub(crate) fn inside(&self) -> std::ops::Range<usize> {
-        let at =
-            |place: u32| (place as usize).clamp(self.first, self.first + self.length) - self.first;
-        at(self.range.0)..at(self.range.1)
+        self.offset(self.range.0)..self.offset(self.range.1)
+    }
+
+    /// The offset of a position from the start of the segment, clamped to the segment.
+    #[inline(always)]
+    fn offset(&self, position: u32) -> usize {
+        (position as usize).clamp(self.first, self.first + self.length) - self.first
     }
 
     /// The index of the node itself, if it lies in the segment.

@@ -60,23 +60,20 @@ impl<T: Real> Active<T> {
         // A counting sort in two passes over the matrix: count per (row, block), then place. Rows
         // are visited in order, so the numbers of a block are sorted by column in both directions.
         let mut cursor = vec![0u32; rows * blocks + 1];
-        let each = |visit: &mut dyn FnMut(usize, u8, T)| {
-            for r in 0..matrix.rows() {
-                for (c, x) in matrix.row(r).iter().enumerate().filter(|(_, x)| **x != T::ZERO) {
-                    let (row, column) = position(r, c);
-                    visit(row * blocks + column / DEEP, (column % DEEP) as u8, *x);
-                }
-            }
-        };
-        each(&mut |at, _, _| cursor[at + 1] += 1);
+        for_each_non_zero(matrix, |r, c, _| {
+            let (row, column) = position(r, c);
+            cursor[row * blocks + column / DEEP + 1] += 1;
+        });
         (0..rows * blocks).for_each(|at| cursor[at + 1] += cursor[at]);
         let starts = cursor.clone();
         let count = starts[rows * blocks] as usize;
         let (mut places, mut values) = (vec![0; count], vec![T::ZERO; count]);
-        each(&mut |at, place, x| {
-            let free = cursor[at] as usize;
-            (places[free], values[free]) = (place, x);
-            cursor[at] += 1;
+        for_each_non_zero(matrix, |r, c, x| {
+            let (row, column) = position(r, c);
+            let next = &mut cursor[row * blocks + column / DEEP];
+            let free = *next as usize;
+            (places[free], values[free]) = ((column % DEEP) as u8, x);
+            *next += 1;
         });
         Self { rows, columns, starts, places, values }
     }
@@ -90,6 +87,17 @@ impl<T: Real> Active<T> {
     fn range(&self, row: usize, block: usize) -> Range<usize> {
         let at = row * self.blocks() + block;
         self.starts[at] as usize..self.starts[at + 1] as usize
+    }
+}
+
+/// Calls `visit(row, column, value)` for every number that is not 0, row by row.
+fn for_each_non_zero<T: Real>(matrix: &Matrix<T>, mut visit: impl FnMut(usize, usize, T)) {
+    for r in 0..matrix.rows() {
+        for (c, &x) in matrix.row(r).iter().enumerate() {
+            if x != T::ZERO {
+                visit(r, c, x);
+            }
+        }
     }
 }
 

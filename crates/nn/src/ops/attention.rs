@@ -100,13 +100,10 @@ impl<T: Real> Operation<T> for Attention<'_, T> {
         );
 
         // sᵤ = ⟨a, zᵤ⟩ and tᵥ = ⟨b, zᵥ⟩: ∂a = Σ ∂sᵤ·zᵤ, and z receives ∂sᵤ·a, ∂tᵥ·b and Σ α·g.
-        let of_vector = |scores: &Matrix<T>, vector: &Matrix<T>| {
-            let mut out = pool.take(vector.rows(), vector.columns());
-            attention::outer_sum(scores, z, &mut out);
-            out
-        };
-        let of_source = to.needs_gradient(self.source).then(|| of_vector(&sources, a));
-        let of_target = to.needs_gradient(self.target).then(|| of_vector(&targets, b));
+        let of_source =
+            to.needs_gradient(self.source).then(|| vector_gradient(&sources, z, a, pool));
+        let of_target =
+            to.needs_gradient(self.target).then(|| vector_gradient(&targets, z, b, pool));
         let of_z = to.needs_gradient(self.z).then(|| {
             let mut out = pool.take(z.rows(), z.columns());
             let back = Arcs { pattern: transpose, from: Some(from), values: self.weights.row(0) };
@@ -138,5 +135,17 @@ fn spread<T: Real>(
         out.row_mut(at as usize).copy_from_slice(scores.row(i));
     }
     pool.put(scores);
+    out
+}
+
+/// Σᵤ scoresᵤ · zᵤ: the gradient of an attention vector, in its shape.
+fn vector_gradient<T: Real>(
+    scores: &Matrix<T>,
+    z: &Matrix<T>,
+    vector: &Matrix<T>,
+    pool: &Pool<T>,
+) -> Matrix<T> {
+    let mut out = pool.take(vector.rows(), vector.columns());
+    attention::outer_sum(scores, z, &mut out);
     out
 }

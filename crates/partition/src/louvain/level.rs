@@ -84,7 +84,7 @@ impl<'a> Level<'a> {
     ) -> Self {
         let mut level =
             Self { offsets, neighbours, weights, degrees: loops.clone(), loops, total: 0.0 };
-        // In node order on one thread: the bits of these sums decide which moves gain.
+        // The order of these sums is fixed, because their rounding can decide a move.
         for v in 0..level.len() {
             let mut degree = level.loops[v];
             level.each_arc(v, |_, weight| degree += weight);
@@ -153,8 +153,7 @@ impl<'a> Level<'a> {
                         return;
                     }
                     // Weights are positive: 0 means that this community is met for the first time.
-                    // `neighbours` lists communities in the order of edges, which is deterministic,
-                    // and no sorting is needed: later steps do not depend on their order.
+                    // Rows need no sorting, their order is that of the edges and deterministic.
                     if link[other as usize] == 0.0 {
                         neighbours.push(other);
                     }

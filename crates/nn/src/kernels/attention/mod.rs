@@ -176,10 +176,9 @@ fn over_arcs<T: Real>(
     out: &mut [T],
     piece: impl Fn(Range<usize>, &mut [T]) + Sync,
 ) {
-    let end = |row: usize| p.row_range(row).end * heads.count;
     // Each number costs an exponential or a dot product of two rows.
     let work = out.len() * heads.width.max(16);
-    parallel::over_segments(out, p.rows(), end, work, piece);
+    parallel::over_segments(out, p.rows(), |row| p.row_range(row).end * heads.count, work, piece);
 }
 
 #[cfg(test)]
