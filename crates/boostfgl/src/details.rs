@@ -133,7 +133,7 @@ fn missing_group(minority: &[Option<bool>], seed: u64) -> Option<Warning> {
     Some(Warning::new(WarningKind::NoMinority, "", text, seed))
 }
 
-/// How many test nodes each client would predict correctly by always predicting its most common
+/// The number of test nodes that each client would predict correctly with its most common
 /// training class (the first of equals); `None` for a client without a training node.
 fn client_guesses<'a>(
     graph: &'a Graph,

@@ -22,7 +22,7 @@ use boostfgl_report::{DiagnosticsFile, GroupCurves, RunFolder, SeedDiagnosis, Su
 use round_frames::RoundFrameProgress;
 use std::path::Path;
 
-/// What to compute about a run.
+/// The metrics, groups and diagnostics to compute for a run.
 #[derive(Clone, Debug)]
 pub struct Inquiry {
     /// The diagnostics.
@@ -53,7 +53,7 @@ pub struct Answer {
     pub diagnostics: Option<DiagnosticsFile>,
     /// Every metric on every grouping, grouping by grouping.
     pub frames: Vec<SeedFrames>,
-    /// The same for every evaluated round, if that was asked for; without a bootstrap.
+    /// The same for every evaluated round, if requested; without a bootstrap.
     pub courses: Vec<GroupCurves>,
 }
 
@@ -89,7 +89,7 @@ impl Inquiry {
         Ok(frames)
     }
 
-    /// How groups of a finished run are measured.
+    /// The options for measuring groups of a finished run.
     fn options(&self) -> FrameOptions {
         FrameOptions { min_group: self.min_group, ..FrameOptions::default() }
     }

@@ -1,7 +1,7 @@
 //! An estimate of the memory that a run will need.
 
 use crate::Config;
-use boostfgl_fed::boost::{Boost, Place};
+use boostfgl_fed::boost::Place;
 use boostfgl_fed::config::{MOST_LAYERS, WIDEST};
 use boostfgl_fed::methods::{Layout, Sizes};
 use boostfgl_graph::{Features, Graph};
@@ -14,7 +14,7 @@ use boostfgl_nn::backbones::{self, Architecture};
 /// and the additional memory of the method and its boosts. It does not count the overhead of the
 /// allocator; it is meant to be within a factor of two.
 ///
-/// Counted in floating point: whole numbers are exact as far as memories go, and nothing overflows.
+/// Counted in floating point: integers up to 2⁵³ are exact, and nothing overflows.
 pub fn estimate(graph: &Graph, config: &Config, threads: usize) -> u64 {
     let size = Size::of(graph, config, threads);
     // Clients hold features twice (rows and, for the gradient, columns), the operator, and a
@@ -151,8 +151,8 @@ fn parameters(backbone: &str, sizes: Architecture) -> f64 {
     })
 }
 
-/// A size such as `512MiB`, `2GiB`, `1.5G` or `4096B`. Without a unit it means nothing: 2 could be
-/// bytes as well as gigabytes.
+/// A size such as `512MiB`, `2GiB`, `1.5G` or `4096B`. A number without a unit is refused: 2 could
+/// be bytes or gigabytes.
 ///
 /// ```
 /// use boostfgl::memory::parse_size;

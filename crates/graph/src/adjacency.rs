@@ -15,7 +15,7 @@ pub struct Adjacency {
     directed: bool,
 }
 
-/// How many edges [`Adjacency::from_edges`] was given, and how many it dropped.
+/// The numbers of edges given to and dropped by [`Adjacency::from_edges`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EdgeCounts {
     /// Pairs in the input.
@@ -173,7 +173,7 @@ impl Adjacency {
         &self.neighbours[self.arc_range(v)]
     }
 
-    /// Where row `v` lies in [`Adjacency::indices`] and [`Adjacency::weights`].
+    /// The range of row `v` in [`Adjacency::indices`] and [`Adjacency::weights`].
     pub fn arc_range(&self, v: usize) -> std::ops::Range<usize> {
         self.offsets[v]..self.offsets[v + 1]
     }
@@ -366,7 +366,7 @@ mod tests {
         }
 
         #[test]
-        fn leaves_hang_on_their_owners_and_come_off_again(
+        fn leaves_are_joined_to_their_owners_and_can_be_removed(
             edges in prop::collection::vec((0u32..10, 0u32..10), 0..40),
             owners in prop::collection::vec(0u32..10, 0..12),
             weighted in any::<bool>(),

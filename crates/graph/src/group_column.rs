@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use crate::{Error, Result};
 
-/// One text per node that says which group it is in, such as the column `group:region` of a
+/// The group of each node as a text, such as the column `group:region` of a
 /// `nodes.csv`.
 ///
 /// Group columns are for evaluation: they are not features, and no client's part of a graph carries
@@ -20,7 +20,7 @@ use crate::{Error, Result};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupColumn {
-    /// What the column is called, without `group:`.
+    /// The name of the column, without `group:`.
     pub name: String,
     /// Its distinct values, ordered by number if all are integers and by letter otherwise.
     pub values: Vec<String>,
@@ -40,7 +40,7 @@ impl GroupColumn {
         if name.is_empty() {
             Some("a name after `group:`")
         } else if name.contains('*') {
-            // Groupings are written `column:NAME*…`: such a column could not be asked for.
+            // Groupings are written `column:NAME*…`: such a column could not be selected.
             Some("a name without `*`, which joins groupings")
         } else {
             None

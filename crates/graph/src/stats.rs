@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::groups::{HOMOPHILY_THRESHOLD, edge_homophily, node_homophily};
 use crate::{Adjacency, Graph};
 
-/// What `boostfgl data show` prints about a graph.
+/// The statistics of a graph that `boostfgl data show` prints.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Stats {
     /// Number of nodes n.

@@ -19,7 +19,7 @@ struct Shape {
 }
 
 impl<T: Real> Csr<T> {
-    /// Takes over the three arrays.
+    /// A matrix from its three arrays.
     ///
     /// # Panics
     /// If they do not form a matrix: offsets must rise from 0 to the number of indices, indices lie

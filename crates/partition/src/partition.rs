@@ -75,7 +75,7 @@ impl Partition {
         Self::new(clients, client, split)
     }
 
-    /// Reads the partition of `seed` from a file, with as many clients as the file says; `rule` is
+    /// Reads the partition of `seed` from a file, with the number of clients in it; `rule` is
     /// used if the file has no `split` column. See [`file`](mod@crate::file).
     ///
     /// # Errors

@@ -54,7 +54,7 @@ impl Ratios {
         self.test
     }
 
-    /// Where training, validation and test nodes end among `count` shuffled nodes.
+    /// The ends of training, validation and test nodes among `count` shuffled nodes.
     ///
     /// ```
     /// let ratios = boostfgl_partition::Ratios::new(0.2, 0.4, 0.4)?;
@@ -96,7 +96,7 @@ impl SplitRule {
     /// Decides the role of every node, given the client of each. Time O(n log n), memory O(n).
     ///
     /// # Errors
-    /// If the split of the data is asked for and they have none.
+    /// If the split of the data is requested and they have none.
     pub fn draw(&self, graph: &Graph, client: &[u32], seed: u64) -> Result<Split> {
         match self {
             Self::Ratios(ratios) => Ok(stratified(graph.labels(), client, ratios, seed)),
@@ -204,7 +204,7 @@ impl<'de> Visitor<'de> for RuleVisitor {
 
 const PUBLISHED: &str = "published";
 
-/// How far a sum of ratios may be from 1 and still mean 1.
+/// The tolerance within which a sum of ratios counts as 1.
 const SLACK: f64 = 1e-9;
 
 #[cfg(test)]
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_ratios_leave_over_has_no_role() {
+    fn the_remainder_of_the_ratios_has_no_role() {
         assert_eq!(ends([0.1, 0.1, 0.1], 100), [10, 20, 30]);
         assert_eq!(ends([0.0, 0.0, 0.0], 10), [0, 0, 0]);
         assert_eq!(ends([1.0, 0.0, 0.0], 10), [10, 10, 10]);

@@ -1,7 +1,7 @@
 //! The container of checkpoint files: a magic string at the front, length and BLAKE3 at the end.
 //!
 //! ```text
-//! "boostfgl state 1\n" │ content, written by a visitor │ its length, u64 │ BLAKE3 of all bytes before, 32 bytes
+//! "boostfgl state 1\n" │ content │ length of the content, u64 │ BLAKE3 of all before, 32 bytes
 //! ```
 //!
 //! A flipped bit, a truncated file and a file of another kind or version are all refused, each with

@@ -37,7 +37,7 @@ impl CellInputs {
     }
 }
 
-fn digest_of_file(path: &Path) -> Result<blake3::Hash> {
+fn digest_of_file(path: &Path) -> Result<Hash> {
     let bytes = std::fs::read(path).map_err(|error| boostfgl_report::Error::io(path, error))?;
     Ok(blake3::hash(&bytes))
 }
@@ -45,8 +45,8 @@ fn digest_of_file(path: &Path) -> Result<blake3::Hash> {
 /// The digest of the cell with this configuration and seed, made from these inputs, in hexadecimal.
 pub fn of_cell(config: &Config, seed: u64, inputs: &CellInputs) -> String {
     let mut identity = config.clone();
-    // Left out of the digest below: of the dataset's name only one consequence counts, whether the
-    // split is that of the data.
+    // The name of the dataset is not part of the digest. It affects the results in one way only: it
+    // decides whether the split is that of the data.
     if identity.split.source == SplitSource::Auto && Data::known(&config.dataset).is_some() {
         identity.split.source = SplitSource::Shares;
     }

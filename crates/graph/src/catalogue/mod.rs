@@ -1,8 +1,7 @@
 //! The datasets known by name: origin, checksums, licence, flaws, and where to find them.
 //!
-//! [`DATASETS`] is the table. [`Lookup`] finds a dataset's files on this machine or brings them
-//! here; reading them is the readers' business, so a [`Located`] only names the format and the
-//! path.
+//! [`DATASETS`] is the table. [`Lookup`] finds a dataset's files on this machine or downloads them.
+//! The readers read them: a [`Located`] has the format and the path.
 
 mod files;
 mod lookup;
@@ -25,7 +24,7 @@ pub struct Dataset {
     pub name: &'static str,
     /// Other names it is known by.
     pub aliases: &'static [&'static str],
-    /// What it is, in a few words.
+    /// A description in a few words.
     pub title: &'static str,
     /// The format of the published files: `planetoid`, `gnn-benchmark`, `heterophilous` or `ogb`.
     pub format: &'static str,
@@ -41,9 +40,9 @@ pub struct Dataset {
     pub flat: Option<Flat>,
     /// The licence of the origin.
     pub licence: &'static str,
-    /// What a correct reading counts.
+    /// The expected counts.
     pub counts: Counts,
-    /// What one should know before trusting results on it; may be empty.
+    /// Known flaws that affect results; may be empty.
     pub flaws: &'static str,
     /// Shares of training, validation and test nodes in the protocol.
     pub split: [f64; 3],
@@ -99,14 +98,15 @@ impl Dataset {
     }
 }
 
-/// What a correct reading of a dataset counts.
+/// The expected counts of a dataset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// Nodes.
     pub nodes: usize,
     /// Distinct undirected edges without self-loops.
     pub edges: usize,
-    /// How many fewer edges are accepted, where only the length of the published list is known.
+    /// The number of edges that may be missing, where only the length of the published list is
+    /// known.
     pub edge_slack: usize,
     /// Features.
     pub features: usize,

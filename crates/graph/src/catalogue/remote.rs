@@ -155,9 +155,9 @@ impl Download<'_> {
             None => self.fetch.fetch(url, &mut hashing, &mut progress),
         };
         let (digest, bytes) = hashing.finish();
-        let promised = got.map_err(|reason| fetch_error(url, reason))?;
-        if promised != bytes {
-            let reason = format!("{promised} bytes were promised, {bytes} arrived");
+        let announced = got.map_err(|reason| fetch_error(url, reason))?;
+        if announced != bytes {
+            let reason = format!("{announced} bytes were announced, {bytes} arrived");
             return Err(fetch_error(url, reason));
         }
         compare(Path::new(url), sha256, digest)?;
@@ -201,7 +201,7 @@ impl Download<'_> {
     }
 }
 
-/// How a mirror may hold a dataset.
+/// The forms in which a mirror may hold a dataset.
 enum Form {
     /// One npz.
     Flat,

@@ -7,7 +7,7 @@ use crate::{Features, Result, SparseRows, Stream};
 /// Nodes drawn from one stream. Part of the format of a seed: another size gives other graphs.
 const CHUNK: usize = 1 << 12;
 
-/// What the features of a node depend on.
+/// The parameters of the features of a node.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Topic {
     /// Its class; without one there is only noise.
@@ -28,7 +28,7 @@ pub(super) struct Topics<'a> {
     pub(super) of_node: &'a dyn Fn(usize) -> Topic,
 }
 
-/// One row per node, as [`FeatureSpec`] says.
+/// One row per node, drawn as [`FeatureSpec`] describes.
 pub(super) fn draw(
     spec: &FeatureSpec,
     topics: &Topics,
@@ -105,7 +105,7 @@ impl Normals {
     }
 }
 
-/// The vocabulary: the words that each class prefers, and how often words occur at all.
+/// The vocabulary: the words that each class prefers, and the frequencies of all words.
 struct Words {
     columns: usize,
     signal: f64,

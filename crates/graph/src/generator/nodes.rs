@@ -17,11 +17,11 @@ pub(super) struct Nodes {
     pub(super) regular: Wheel,
     /// Pocket nodes, ordered by pocket.
     pub(super) pockets: Wheel,
-    /// Where each place lies on its wheel.
+    /// The range of each place on its wheel.
     stretches: Vec<Range<usize>>,
     communities: usize,
     regular_places: usize,
-    /// Per place, the second class its features drift to, and how far.
+    /// Per place, the second class of its features, and the share δ of the drift towards it.
     drift: Vec<(u32, f64)>,
 }
 
@@ -51,7 +51,7 @@ impl Nodes {
             sizes.extend(apportion(size - aside, &within));
         }
 
-        // Pockets take from all classes alike.
+        // Pockets draw from all classes in proportion to their sizes.
         Stream::new(seed, "generator/pockets", &[]).shuffle(&mut pocketed);
         let regular_places = sizes.len();
         let pockets = (pocketed.len() / spec.pocket_size).max(1);
@@ -81,7 +81,7 @@ impl Nodes {
         nodes
     }
 
-    /// What the features of `v` depend on.
+    /// The topic of `v`, from which its features are drawn.
     pub(super) fn topic(&self, v: usize) -> Topic {
         let (second, drift) = self.drift[self.place[v] as usize];
         Topic { class: Some(self.class[v]), second, drift }

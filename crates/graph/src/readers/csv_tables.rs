@@ -24,7 +24,7 @@ use super::{Detection, Match, Reader, parts};
 use crate::group_column::numbered;
 use crate::{Adjacency, Graph, GroupColumn, Labels, Problems, Result, Role, Split};
 
-/// How to understand the tables, where they do not say it themselves.
+/// Options for reading the tables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CsvOptions {
     /// Whether an edge carries messages from `src` to `dst` only.
@@ -90,7 +90,7 @@ pub fn read_with(folder: &Path, options: CsvOptions) -> Result<Graph> {
     }
 }
 
-/// What `nodes.csv` says.
+/// The content of `nodes.csv`.
 struct Nodes {
     ids: Vec<String>,
     /// The position of each id, and the byte at which its row begins.
@@ -174,7 +174,7 @@ impl Nodes {
     }
 }
 
-/// The role a row asks for; without a label a node can have none.
+/// The role in a row; a role without a label is a problem.
 fn role(table: &Table, split: usize, label: usize, problems: &mut Problems<'_>) -> Role {
     let text = table.field(split);
     let role = Role::from_name(text);

@@ -5,10 +5,10 @@ use std::path::Path;
 use super::{Format, Reader, TABLE};
 use crate::Error;
 
-/// How many names a message lists.
+/// The most names in a message.
 const LISTED: usize = 8;
 
-/// What a format stores its parts in.
+/// The container of the parts of a format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Container {
     /// Arrays in one npz.
@@ -77,8 +77,8 @@ fn foreign(path: &Path, found: String, expected: String) -> Error {
     Error::Foreign { path: path.to_path_buf(), found, expected }
 }
 
-/// The format that has the largest share of what it needs among these names, with what is missing;
-/// `None` if none has any.
+/// The format of which the largest share of needed parts is among these names, with the missing
+/// parts; `None` if no format has any.
 fn nearest(container: Container, names: &[String]) -> Option<(Format, Vec<&'static str>)> {
     // Of several with the same share, the first in the table.
     let mut nearest: Option<(Format, &Reader, usize)> = None;
@@ -99,8 +99,8 @@ fn is_among(names: &[String], need: &str) -> bool {
     names.iter().any(|name| has(name, need))
 }
 
-/// Whether a name is the one that is needed: one of several with `|` between, in which NAME stands
-/// for anything.
+/// Whether a name matches: `need` lists alternatives separated by `|`, in which NAME matches any
+/// text.
 fn has(name: &str, need: &str) -> bool {
     need.split('|').any(|need| match need.split_once("NAME") {
         Some((before, after)) => {
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_found_comes_first_and_the_nearest_format_next() {
+    fn messages_have_what_was_found_and_the_nearest_format() {
         assert_eq!(
             npz(&["edges", "node_labels", "weights"]),
             "a.npz: found an npz with the arrays edges, node_labels, weights; expected those of a \
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn names_may_stand_for_any_name() {
+    fn patterns_with_name_match_any_name() {
         assert!(has("ind.cora.graph", "ind.NAME.graph") && !has("ind..graph", "ind.NAME.graph"));
         assert!(has("x_indptr", "x|x_indptr") && !has("x_", "x|x_indptr"));
         let message = of_file(Path::new("mine/nodes.csv")).to_string();

@@ -282,7 +282,7 @@ pub(super) fn from_io(path: &Path, place: &str, error: &io::Error, expected: &st
     }
 }
 
-/// How many numbers are read in one go.
+/// The number of values that are read at once.
 const AT_ONCE: usize = 1 << 14;
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ impl Csr {
         }
     }
 
-    /// What was expected and what was found, for the first defect.
+    /// Expected and found, for the first defect.
     fn defect(&self) -> Option<(String, String)> {
         if self.rows.checked_add(1) != Some(self.offsets.len()) {
             let found = format!("{} row offsets", self.offsets.len());

@@ -134,7 +134,7 @@ pub(super) fn graph() -> impl Strategy<Value = Graph> {
     )
 }
 
-/// What Python 2 wrote for `defaultdict(list)` with these entries, without the memo.
+/// The pickle by Python 2 of a `defaultdict(list)` with these entries, without the memo.
 pub(super) fn pickled_graph(lists: &[(u8, &[u8])]) -> Vec<u8> {
     let mut bytes = b"\x80\x02ccollections\ndefaultdict\nc__builtin__\nlist\n\x85R(".to_vec();
     for (node, neighbours) in lists {
@@ -146,7 +146,7 @@ pub(super) fn pickled_graph(lists: &[(u8, &[u8])]) -> Vec<u8> {
     bytes
 }
 
-/// What Python 2 wrote for a scipy CSR matrix, without the memo.
+/// The pickle by Python 2 of a scipy CSR matrix, without the memo.
 pub(super) fn pickled_csr(
     rows: u8,
     columns: u8,
@@ -174,13 +174,13 @@ fn little_endian(values: &[i32]) -> Vec<u8> {
     values.iter().flat_map(|x| x.to_le_bytes()).collect()
 }
 
-/// What Python 2 wrote for a matrix of small integers.
+/// The pickle by Python 2 of a matrix of small integers.
 pub(super) fn pickled_matrix(rows: u8, columns: u8, values: &[i32]) -> Vec<u8> {
     let data: Vec<u8> = values.iter().flat_map(|x| x.to_le_bytes()).collect();
     pickled_array(&[b'K', rows, b'K', columns], "i4", &data)
 }
 
-/// What Python 2 wrote for an array; `shape` is the instructions that push its sides.
+/// The pickle by Python 2 of an array; `shape` is the instructions that push its sides.
 pub(super) fn pickled_array(shape: &[u8], dtype: &str, data: &[u8]) -> Vec<u8> {
     let mut bytes = b"\x80\x02".to_vec();
     bytes.extend(array_instructions(shape, dtype, data));

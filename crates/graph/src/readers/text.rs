@@ -1,6 +1,6 @@
 //! Text files, line by line, plain or gzipped, with errors that name the line.
 //!
-//! What is unpacked is paid from a [`Budget`], which several files of a folder may share.
+//! Unpacked bytes are charged to a [`Budget`], which several files of a folder may share.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read as _};
@@ -16,7 +16,7 @@ use crate::{Error, Result};
 /// The lines of a file; only one is in memory at a time.
 pub(super) struct Lines<'a> {
     path: PathBuf,
-    /// What lines and numbers are paid from, if the file is packed.
+    /// The budget that lines and numbers are charged to, if the file is packed.
     budget: Option<&'a Budget>,
     reader: Box<dyn BufRead>,
     line: Vec<u8>,
@@ -187,7 +187,7 @@ mod tests {
 
     /// Millions of short lines, and one endless line, in some tens of kilobytes.
     #[test]
-    fn what_unpacks_out_of_proportion_is_refused() {
+    fn lines_that_unpack_beyond_the_budget_are_refused() {
         let folder = Folder::new();
         let read = |text: &str| {
             folder.write_gz("a.txt.gz", text);

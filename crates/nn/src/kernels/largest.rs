@@ -34,7 +34,7 @@ pub fn largest<T: Real>(numbers: &[T], count: usize) -> Vec<(u32, T)> {
 /// The largest of numbers that are given piece by piece, see [`largest`].
 pub(crate) struct Selection<T> {
     count: usize,
-    /// The bracket: the threshold lies between these magnitudes, unless the sample misled.
+    /// The bracket: with high probability the threshold lies between these magnitudes.
     low: T,
     high: T,
     /// Number of numbers so far.

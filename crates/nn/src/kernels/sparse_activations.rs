@@ -31,7 +31,7 @@ const TASK: usize = 1024;
 pub(crate) struct Active<T> {
     rows: usize,
     columns: usize,
-    /// Where the numbers of every (row, block) start, followed by the total.
+    /// The start of the numbers of every (row, block), followed by the total.
     starts: Vec<u32>,
     /// The column inside the block: a byte each, a quarter of the traffic of full indices.
     places: Vec<u8>,
@@ -39,12 +39,12 @@ pub(crate) struct Active<T> {
 }
 
 impl<T: Real> Active<T> {
-    /// Of the matrix as it is.
+    /// The numbers of a matrix that are not 0.
     pub(crate) fn of(matrix: &Matrix<T>) -> Self {
         Self::collect(matrix, matrix.rows(), matrix.columns(), |r, c| (r, c))
     }
 
-    /// Of its transpose.
+    /// The numbers of the transpose of a matrix that are not 0.
     pub(crate) fn of_transposed(matrix: &Matrix<T>) -> Self {
         Self::collect(matrix, matrix.columns(), matrix.rows(), |r, c| (c, r))
     }

@@ -1,7 +1,7 @@
 //! Attention: yᵥʰ = Σᵤ αᵤᵥʰ zᵤʰ, α = softmax over the arcs into v of ln Pᵥᵤ + LeakyReLU(⟨aʰ, zᵤʰ⟩ +
 //! ⟨bʰ, zᵥʰ⟩).
 //!
-//! The propagation P is a prior: an arc of weight 0 carries nothing, and equal weights give plain
+//! The propagation P is a prior: an arc of weight 0 has α = 0, and equal weights give plain
 //! attention. The backward pass reads α and the scores, O(arcs · heads) numbers, and z.
 
 use crate::kernels::attention::{self, Arcs, Attended, Heads};

@@ -270,8 +270,8 @@ fn in_header(path: &Path, expected: String, found: impl Into<String>) -> Error {
     boostfgl_graph::Error::malformed(path, ", line 1", expected, found).into()
 }
 
-/// Where a row begins that cannot be read as one, what was expected and what was found. `None` if
-/// more than a row is at fault.
+/// The start of a malformed row, what was expected and what was found. `None` if the error is not
+/// confined to one row.
 fn row_fault(error: &csv::Error) -> Option<(u64, (String, String))> {
     let texts = match error.kind() {
         csv::ErrorKind::Utf8 { .. } => ("UTF-8 text".to_owned(), "other bytes".to_owned()),

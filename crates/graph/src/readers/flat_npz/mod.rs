@@ -357,7 +357,7 @@ mod tests {
     fn names_are_checked_like_numbers() {
         let folder = Folder::new();
         let path = folder.path("g.npz");
-        let said = |y: [i64; 2], ids: &str, columns: i64| {
+        let message = |y: [i64; 2], ids: &str, columns: i64| {
             let mut npz = NpzWriter::create(&path).unwrap();
             npz.array("edge_index", &[2, 1], vec![0i64, 1]).unwrap();
             npz.array("y", &[2], y).unwrap();
@@ -372,23 +372,24 @@ mod tests {
             npz.finish().unwrap();
             read(&path).map_or_else(|error| error.to_string(), |_| "read".to_owned())
         };
-        assert_eq!(said([0, 1], "uv", 1), "read");
+        assert_eq!(message([0, 1], "uv", 1), "read");
         assert!(
-            said([0, 1], "uu", 1)
+            message([0, 1], "uu", 1)
                 .ends_with("node ids of g: expected every id once, found `u` for nodes 0 and 1")
         );
-        let sentinel = said([0, 4_294_967_295], "uv", 1);
+        let sentinel = message([0, 4_294_967_295], "uv", 1);
         assert!(
             sentinel.ends_with("label of node 1: expected a class below 2, found 4294967295"),
             "{sentinel}"
         );
         assert!(
-            said([0, 1], "uv", 4_294_967_295).contains("expected at most 1048576 feature columns")
+            message([0, 1], "uv", 4_294_967_295)
+                .contains("expected at most 1048576 feature columns")
         );
     }
 
     #[test]
-    fn features_may_be_absent_if_nobody_wants_them() {
+    fn features_may_be_absent_if_they_are_not_read() {
         let folder = Folder::new();
         let path = folder.path("bare.npz");
         let mut npz = NpzWriter::create(&path).unwrap();

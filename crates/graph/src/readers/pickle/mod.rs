@@ -290,7 +290,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Where the part of the stack above the last mark starts.
+    /// The start of the part of the stack above the last mark.
     fn floor(&self) -> usize {
         self.marks.last().copied().unwrap_or(0)
     }
@@ -428,7 +428,7 @@ mod tests {
         }
     }
 
-    /// Published exploits of programs that load pickles, each as it would arrive.
+    /// Published exploits of programs that load pickles.
     #[test]
     fn known_attacks_are_refused() {
         let attacks: [(&str, &[u8]); 14] = [
@@ -451,7 +451,7 @@ mod tests {
                 b"cnumpy.core.multiarray\n_reconstruct\n(cos\nsystem\nK\x00\x85U\x01btR.",
             ),
             ("an instance", b"(S'id'\nios\nsystem\n."),
-            ("a class built anew", b"\x80\x02cos\nsystem\n)\x81."),
+            ("an instance of a class", b"\x80\x02cos\nsystem\n)\x81."),
             (
                 "a name from the stack, protocol 4",
                 b"\x80\x04\x8c\x02os\x8c\x06system\x93\x8c\x02id\x85R.",

@@ -20,7 +20,7 @@ pub(crate) const LANES: usize = 8;
 /// LeakyReLU's slope below zero.
 const SLOPE: f64 = 0.2;
 
-/// How the columns of a representation are divided among heads.
+/// The division of the columns of a representation among heads.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Heads {
     pub(crate) count: usize,
