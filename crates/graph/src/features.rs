@@ -41,8 +41,8 @@ pub enum Scaling {
 }
 
 impl SparseRows {
-    /// Checks and takes over the three arrays of a CSR matrix. Columns inside a row are sorted,
-    /// stored zeros dropped.
+    /// Checks and copies the three arrays of a CSR matrix. Columns inside a row are sorted, stored
+    /// zeros dropped.
     ///
     /// # Errors
     /// If offsets do not start at 0, decrease or do not end at the number of indices; if an index
@@ -142,7 +142,7 @@ fn not_finite(v: usize, column: usize, value: f32) -> Error {
 }
 
 impl Features {
-    /// Checks and takes over a row-major dense matrix.
+    /// Checks a row-major dense matrix and stores it.
     ///
     /// # Errors
     /// If the length is not `rows * columns` or a value is not finite.

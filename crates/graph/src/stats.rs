@@ -22,7 +22,7 @@ pub struct Stats {
     pub class_counts: Vec<usize>,
     /// Nodes without a label.
     pub unlabelled: usize,
-    /// Nodes that touch no edge.
+    /// Nodes without edges.
     pub isolated: usize,
     /// Connected components (weak ones in a directed graph); isolated nodes are components too.
     pub components: usize,
@@ -111,7 +111,7 @@ impl Components {
         v
     }
 
-    /// Components of one node. There are no self-loops, so these nodes touch no edge.
+    /// Components of one node. There are no self-loops, so these nodes have no edge.
     fn singletons(&self) -> usize {
         (0..self.parent.len())
             .filter(|&v| self.parent[v] as usize == v && self.size[v] == 1)

@@ -56,7 +56,7 @@ impl Partition {
     }
 
     /// Divides `graph` among `clients`, then splits inside each client, unless the partitioner
-    /// brings a split.
+    /// has a split of its own.
     ///
     /// # Errors
     /// Those of the partitioner and of the rule.
