@@ -55,7 +55,7 @@ impl ExperimentBuilder {
         self
     }
 
-    /// Checks the settings and loads the data from where the environment says they are.
+    /// Checks the settings and loads the data, looking in the places that the environment names.
     ///
     /// # Errors
     /// The first mistake in the settings, or what is wrong with the data.

@@ -1,4 +1,4 @@
-//! What DATA means on the command line: a catalogue name, a path, or `generate:PRESET`.
+//! The DATA of the command line: a catalogue name, a path, or `generate:PRESET`.
 
 use crate::Result;
 use boostfgl_graph::catalogue::{self, Dataset, Fetch, Located, Lookup};
@@ -35,7 +35,7 @@ impl Data {
                 let path = Path::new(name);
                 match path.metadata() {
                     Ok(_) => Ok(Self::Path(path.to_path_buf())),
-                    // A name with a separator or an ending was meant as a path: say what is wrong
+                    // A name with a separator or an ending is meant as a path: report what is wrong
                     // with that.
                     Err(error) if name.contains(['/', '\\']) || path.extension().is_some() => {
                         Err(Error::io(path, error).into())
@@ -46,15 +46,14 @@ impl Data {
         }
     }
 
-    /// The dataset of the catalogue or preset of the generator that a name means; `None` for files
-    /// of the user's own.
+    /// The dataset of the catalogue or the preset of the generator with this name; `None` for the
+    /// user's own files.
     pub fn known(name: &str) -> Option<&'static str> {
-        let preset = || {
-            generator::preset(name.strip_prefix("generate:").unwrap_or(name))
-                .ok()
-                .map(|preset| preset.name)
-        };
-        catalogue::find(name).ok().map(|dataset| dataset.name).or_else(preset)
+        if let Ok(dataset) = catalogue::find(name) {
+            return Some(dataset.name);
+        }
+        let preset = generator::preset(name.strip_prefix("generate:").unwrap_or(name));
+        preset.ok().map(|preset| preset.name)
     }
 
     /// The shares of training, validation and test nodes and the learning rate of the protocol,
@@ -75,8 +74,8 @@ impl Data {
         }
     }
 
-    /// Reads or generates the graph. Catalogued files are checked against their SHA-256; `fetch` is
-    /// asked for those that are not on this machine.
+    /// Reads or generates the graph. Catalogued files are checked against their SHA-256; `fetch`
+    /// downloads those that are not on this machine.
     ///
     /// # Errors
     /// If files are missing, differ from the published ones, or cannot be read.
@@ -87,12 +86,14 @@ impl Data {
         progress: LoadProgress<'_>,
     ) -> Result<Graph> {
         match self {
-            Self::Generated(preset) => {
-                let mut phase = |phase: &str, share: f64| {
+            Self::Generated(preset) => Ok(generator::generate(
+                preset.name,
+                &preset.spec,
+                preset.seed,
+                &mut |phase, share| {
                     progress(&format!("generating {}: {phase}", preset.name), share);
-                };
-                Ok(generator::generate(preset.name, &preset.spec, preset.seed, &mut phase)?)
-            }
+                },
+            )?),
             Self::Path(path) => {
                 let graph = readers::read(path, None)?;
                 let name = path

@@ -19,13 +19,10 @@ pub(crate) fn details(
     outcome: &Outcome<f32>,
     seed: u64,
 ) -> Result<SeedDetails> {
-    let scores = |snapshot: &Option<Snapshot>| {
-        snapshot.as_ref().map(|it| round_scores(evaluator, it)).transpose()
-    };
     let protocol = &experiment.config().fed;
     Ok(SeedDetails {
-        last: scores(&outcome.trace.last)?,
-        best_val: scores(&outcome.trace.best_val)?,
+        last: round_scores(evaluator, outcome.trace.last.as_ref())?,
+        best_val: round_scores(evaluator, outcome.trace.best_val.as_ref())?,
         budget: Some(Budget {
             rounds: protocol.rounds,
             epochs: protocol.epochs,
@@ -37,10 +34,15 @@ pub(crate) fn details(
     })
 }
 
-fn round_scores(evaluator: &Evaluator<'_>, snapshot: &Snapshot) -> Result<RoundScores> {
+/// The scores of a recorded round; `None` if there is none.
+fn round_scores(
+    evaluator: &Evaluator<'_>,
+    snapshot: Option<&Snapshot>,
+) -> Result<Option<RoundScores>> {
+    let Some(snapshot) = snapshot else { return Ok(None) };
     let scores = evaluator.evaluate(&snapshot.predictions)?.scores.percent();
     let val_accuracy = snapshot.val_accuracy.map(|accuracy| 100.0 * accuracy);
-    Ok(RoundScores { round: snapshot.round, val_accuracy, scores: Percent(scores.0) })
+    Ok(Some(RoundScores { round: snapshot.round, val_accuracy, scores: Percent(scores.0) }))
 }
 
 fn split(experiment: &Experiment, partition: &Partition, seed: u64) -> Result<SplitUsed> {
@@ -51,9 +53,9 @@ fn split(experiment: &Experiment, partition: &Partition, seed: u64) -> Result<Sp
     };
     let [train, val, test] =
         [Role::Train, Role::Val, Role::Test].map(|role| partition.split().count(role));
-    let of = experiment.graph().splits().len();
-    let stored = (source == SplitOrigin::Data && of > 0)
-        .then(|| StoredSplit { number: (seed % of as u64) as usize, of });
+    let count = experiment.graph().splits().len();
+    let stored = (source == SplitOrigin::Data && count > 0)
+        .then(|| StoredSplit { number: (seed % count as u64) as usize, of: count });
     Ok(SplitUsed { source, stored, train, val, test })
 }
 
@@ -131,7 +133,7 @@ fn missing_group(minority: &[Option<bool>], seed: u64) -> Option<Warning> {
     Some(Warning::new(WarningKind::NoMinority, "", text, seed))
 }
 
-/// How many test nodes each client would predict correctly by always predicting its most common
+/// The number of test nodes that each client would predict correctly with its most common
 /// training class (the first of equals); `None` for a client without a training node.
 fn client_guesses<'a>(
     graph: &'a Graph,

@@ -22,7 +22,7 @@ use boostfgl_report::{DiagnosticsFile, GroupCurves, RunFolder, SeedDiagnosis, Su
 use round_frames::RoundFrameProgress;
 use std::path::Path;
 
-/// What to compute about a run.
+/// The metrics, groups and diagnostics to compute for a run.
 #[derive(Clone, Debug)]
 pub struct Inquiry {
     /// The diagnostics.
@@ -53,7 +53,7 @@ pub struct Answer {
     pub diagnostics: Option<DiagnosticsFile>,
     /// Every metric on every grouping, grouping by grouping.
     pub frames: Vec<SeedFrames>,
-    /// The same for every evaluated round, if that was asked for; without a bootstrap.
+    /// The same for every evaluated round, if requested; without a bootstrap.
     pub courses: Vec<GroupCurves>,
 }
 
@@ -89,7 +89,7 @@ impl Inquiry {
         Ok(frames)
     }
 
-    /// How groups of a finished run are measured.
+    /// The options for measuring groups of a finished run.
     fn options(&self) -> FrameOptions {
         FrameOptions { min_group: self.min_group, ..FrameOptions::default() }
     }
@@ -133,9 +133,10 @@ pub fn train(
 
 /// The results of the diagnostics of all seeds; `None` without diagnostics.
 pub fn diagnostics_file(seeds: &[SeedRun]) -> Option<DiagnosticsFile> {
-    let found =
-        |run: &SeedRun| Some(SeedDiagnosis { seed: run.seed, found: run.diagnosis.clone()? });
-    let found: Vec<SeedDiagnosis> = seeds.iter().filter_map(found).collect();
+    let found: Vec<SeedDiagnosis> = seeds
+        .iter()
+        .filter_map(|run| Some(SeedDiagnosis { seed: run.seed, found: run.diagnosis.clone()? }))
+        .collect();
     (!found.is_empty()).then(|| DiagnosticsFile::new(found))
 }
 
@@ -162,21 +163,17 @@ fn frames(
     degree: &[usize],
     inquiry: &Inquiry,
 ) -> Result<Vec<SeedFrames>> {
-    let measured = |seed: &SeedRun| {
+    let mut frames = Vec::with_capacity(run.seeds.len());
+    for seed in &run.seeds {
         let nodes = EvaluatedNodes {
             partition: &seed.partition,
             groups: &seed.groups,
             nodes: &test_nodes(&seed.partition),
         };
-        Ok((
-            seed.seed,
-            inquiry.measure(
-                &nodes.facts(graph, degree, &seed.outcome.predictions),
-                inquiry.options(),
-            )?,
-        ))
-    };
-    join(run.seeds.iter().map(measured).collect::<Result<_>>()?)
+        let facts = nodes.facts(graph, degree, &seed.outcome.predictions);
+        frames.push((seed.seed, inquiry.measure(&facts, inquiry.options())?));
+    }
+    join(frames)
 }
 
 /// The evaluated nodes, and the partition and groups of all.
@@ -225,6 +222,6 @@ fn join(seeds: Vec<(u64, Vec<MetricFrame>)>) -> Result<Vec<SeedFrames>> {
 
 /// Whether a path is the folder of a run, finished or not.
 pub fn is_run(path: &Path) -> bool {
-    let has = |name: &str| path.join(name).is_file();
-    has(RunFolder::SUMMARY) || (has(RunFolder::CONFIG) && has(RunFolder::ROUNDS))
+    path.join(RunFolder::SUMMARY).is_file()
+        || (path.join(RunFolder::CONFIG).is_file() && path.join(RunFolder::ROUNDS).is_file())
 }

@@ -33,27 +33,27 @@ pub enum Error {
     Config {
         /// The file and line, or the flag.
         place: String,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
 
-    /// A command asks for something impossible.
+    /// An invalid request.
     #[error("{place}: {reason}")]
     Usage {
         /// The flag, the file or the dataset.
         place: String,
         /// What was expected and what was found.
         reason: String,
-        /// What to do about it.
+        /// Advice for the user.
         advice: Cow<'static, str>,
     },
 
     /// Some cells of a grid failed; the others are stored.
     #[error("{failed} of {cells} cells failed; the first: {first}")]
     Incomplete {
-        /// How many failed.
+        /// The number of failed ones.
         failed: usize,
-        /// How many there are.
+        /// The number of all.
         cells: usize,
         /// Method, dataset, seed and message of the first.
         first: String,
@@ -89,7 +89,7 @@ pub enum Error {
     Memory {
         /// Estimated need.
         needed_mib: u64,
-        /// What `--memory` allows.
+        /// The limit of `--memory`.
         allowed_mib: u64,
     },
 
@@ -138,7 +138,7 @@ impl Error {
         Self::Usage { place: place.into(), reason: reason.into(), advice: advice.into() }
     }
 
-    /// What the user can do about it, in one sentence.
+    /// Advice for the user, in one sentence.
     pub fn advice(&self) -> &str {
         match self {
             Self::Graph(error) => error.advice(),

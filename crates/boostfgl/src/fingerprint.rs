@@ -1,8 +1,8 @@
-//! What data a run was made on, as one number and part by part.
+//! Fingerprints of the data of a run, as a whole and part by part.
 //!
-//! A run keeps the [`Fingerprint`] of its data in `summary.json`, a stopped run in its checkpoint,
-//! a cell of a grid in its name. All three come from here, so that "the data have changed" means
-//! the same everywhere.
+//! The [`Fingerprint`] of the data is stored in `summary.json`, in the checkpoint of a stopped run,
+//! and in the name of a cell of a grid. All three are computed here, so that "the data have
+//! changed" has one meaning.
 
 use crate::{Error, Result};
 use blake3::Hasher;
@@ -12,8 +12,8 @@ use boostfgl_report::Fingerprint;
 /// The fingerprint of a graph as it was read: nodes and edges, features before any scaling, labels,
 /// split; and of each group column by itself.
 ///
-/// What decides no digit is left out: the names of dataset and classes, how features are stored,
-/// and weights that are all 1.
+/// What cannot change a result is left out: the names of dataset and classes, how features are
+/// stored, and weights that are all 1.
 pub fn of(graph: &Graph) -> Fingerprint {
     let parts = [structure(graph), features(graph.features()), labels(graph), split(graph)];
     let mut whole = Part::new("boostfgl data");
@@ -27,7 +27,7 @@ pub fn of(graph: &Graph) -> Fingerprint {
     Fingerprint { whole: whole.finish(), structure, features, labels, split, groups }
 }
 
-/// Compares the data of a run with the `dataset` at hand; `place` names the file of the run.
+/// Compares the data of a run with the present `dataset`; `place` names the file of the run.
 ///
 /// # Errors
 /// Names both fingerprints and the parts that differ.
@@ -75,7 +75,7 @@ fn structure(graph: &Graph) -> String {
     [graph.len(), adjacency.is_directed().into()].into_iter().for_each(|x| part.whole(x));
     adjacency.offsets().iter().for_each(|&offset| part.whole(offset));
     adjacency.indices().iter().for_each(|&v| part.whole(v as usize));
-    // A file may say of every edge that it counts once, or leave it unsaid.
+    // A file with weights that are all 1 is the same graph as one without weights.
     let weights = adjacency.weights().filter(|weights| weights.iter().any(|&weight| weight != 1.0));
     part.whole(weights.map_or(0, <[f32]>::len));
     weights.unwrap_or_default().iter().for_each(|&weight| part.real(weight));
@@ -92,22 +92,25 @@ fn features(features: &Features) -> String {
     [features.rows(), features.columns()].into_iter().for_each(|x| part.whole(x));
     for v in 0..features.rows() {
         let mut count = 0;
-        let mut value = |column: usize, value: f32| {
-            part.whole(column);
-            part.real(value);
-            count += 1;
-        };
         match features {
             Features::Sparse(rows) => {
                 let (columns, values) = rows.row(v);
-                columns.iter().zip(values).for_each(|(&column, &x)| value(column as usize, x));
+                for (&column, &x) in columns.iter().zip(values) {
+                    part.whole(column as usize);
+                    part.real(x);
+                    count += 1;
+                }
             }
             Features::Dense { columns, values, .. } => {
                 let row = values[v * columns..(v + 1) * columns].iter().enumerate();
-                row.filter(|(_, x)| **x != 0.0).for_each(|(column, &x)| value(column, x));
+                for (column, &x) in row.filter(|(_, x)| **x != 0.0) {
+                    part.whole(column);
+                    part.real(x);
+                    count += 1;
+                }
             }
         }
-        // The count after the values keeps one row from running into the next.
+        // With the count, the bytes of two tables differ also if only the ends of rows do.
         part.whole(count);
     }
     part.finish()

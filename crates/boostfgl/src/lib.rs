@@ -1,7 +1,7 @@
 //! Fairness-aware federated graph learning.
 //!
-//! Several owners each hold a part of a graph, train one graph neural network without showing each
-//! other their data, and want to know for whom it works.
+//! Several clients each hold a part of a graph and train one graph neural network without sharing
+//! their data. The fairness of the model is measured for groups of nodes and for clients.
 //!
 //! ```
 //! use boostfgl::Experiment;

@@ -1,7 +1,7 @@
 //! An estimate of the memory that a run will need.
 
 use crate::Config;
-use boostfgl_fed::boost::{Boost, Place};
+use boostfgl_fed::boost::Place;
 use boostfgl_fed::config::{MOST_LAYERS, WIDEST};
 use boostfgl_fed::methods::{Layout, Sizes};
 use boostfgl_graph::{Features, Graph};
@@ -11,10 +11,10 @@ use boostfgl_nn::backbones::{self, Architecture};
 ///
 /// Counts the graph, each client's copy of features and edges (with the transposes that gradients
 /// need), the models and optimiser states, the activations of as many clients as there are threads,
-/// and what the method and its boosts hold in addition. It does not count what the allocator
-/// wastes; it is meant to be within a factor of two.
+/// and the additional memory of the method and its boosts. It does not count the overhead of the
+/// allocator; it is meant to be within a factor of two.
 ///
-/// Counted in floating point: whole numbers are exact as far as memories go, and nothing overflows.
+/// Counted in floating point: integers up to 2⁵³ are exact, and nothing overflows.
 pub fn estimate(graph: &Graph, config: &Config, threads: usize) -> u64 {
     let size = Size::of(graph, config, threads);
     // Clients hold features twice (rows and, for the gradient, columns), the operator, and a
@@ -33,13 +33,13 @@ pub fn machine() -> Option<u64> {
     total(&std::fs::read_to_string("/proc/meminfo").ok()?)
 }
 
-/// The largest estimate that is worth a try on a machine with this much memory: an estimate may be
-/// twice the need.
+/// The largest estimate that is attempted on a machine with this much memory: an estimate may be
+/// twice the actual need.
 pub fn worth_a_try(machine: u64) -> u64 {
     machine.saturating_mul(2)
 }
 
-/// The keys that decide how much a run needs, with their values.
+/// The keys on which the memory of a run depends most, with their values.
 pub(crate) fn deciding(config: &Config) -> String {
     let (model, clients) = (&config.model, config.partition.clients);
     let own = super::config::keys()
@@ -54,24 +54,28 @@ pub(crate) fn deciding(config: &Config) -> String {
 }
 
 fn total(meminfo: &str) -> Option<u64> {
-    let bytes = |name: &str| {
-        let line = meminfo.lines().find_map(|line| line.strip_prefix(name))?;
-        line.trim().trim_end_matches("kB").trim().parse::<u64>().ok()?.checked_mul(1024)
-    };
-    bytes("MemTotal:")?.checked_add(bytes("SwapTotal:").unwrap_or(0))
+    let swap = bytes_of(meminfo, "SwapTotal:").unwrap_or(0);
+    bytes_of(meminfo, "MemTotal:")?.checked_add(swap)
 }
 
-/// What the method and its boosts hold in addition to what every method does; a method's own need
-/// is its `extra_bytes`.
+/// A line of /proc/meminfo, such as `MemTotal: 16 kB`, in bytes.
+fn bytes_of(meminfo: &str, name: &str) -> Option<u64> {
+    let line = meminfo.lines().find_map(|line| line.strip_prefix(name))?;
+    line.trim().trim_end_matches("kB").trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+/// The memory of the method and its boosts in addition to that of FedAvg. For the method it is
+/// `extra_bytes`.
 fn extra(size: &Size, config: &Config) -> f64 {
     // A boost that reweights messages has an operator of its own in addition to the plain one.
-    let reweights = |boost: &Boost| boost.info().acts_on(Place::Propagation);
-    let reweighted = config.active_boosts().is_ok_and(|boosts| boosts.iter().any(reweights));
+    let reweighted = config
+        .active_boosts()
+        .is_ok_and(|boosts| boosts.iter().any(|boost| boost.info().acts_on(Place::Propagation)));
     // Clients are taken to be of equal size: the partition is not drawn yet.
-    let shares = |total: f64| vec![size.share(total); size.clients as usize];
+    let clients = size.clients as usize;
     let sizes = Sizes {
-        nodes: shares(size.nodes),
-        arcs: shares(size.arcs),
+        nodes: vec![size.share(size.nodes); clients],
+        arcs: vec![size.share(size.arcs); clients],
         features: size.width,
         hidden: size.hidden,
         classes: size.classes,
@@ -134,7 +138,7 @@ impl Size {
         }
     }
 
-    /// A client's part of a total.
+    /// The share of one client in a total.
     fn share(&self, total: f64) -> f64 {
         (total / self.clients).ceil()
     }
@@ -147,8 +151,8 @@ fn parameters(backbone: &str, sizes: Architecture) -> f64 {
     })
 }
 
-/// A size such as `512MiB`, `2GiB`, `1.5G` or `4096B`. Without a unit it means nothing: 2 could be
-/// bytes as well as gigabytes.
+/// A size such as `512MiB`, `2GiB`, `1.5G` or `4096B`. A number without a unit is refused: 2 could
+/// be bytes or gigabytes.
 ///
 /// ```
 /// use boostfgl::memory::parse_size;

@@ -8,7 +8,7 @@ use boostfgl_report::page::Report;
 use boostfgl_report::{ComparisonView, Depth, Results, RunFolder, RunView};
 use std::path::{Path, PathBuf};
 
-/// What was found under some paths. What cannot be read is listed as a problem.
+/// The runs and comparisons under some paths. Unreadable ones are listed as problems.
 #[derive(Debug, Default)]
 pub struct Sources {
     /// Runs, path by path. In a folder with several, FedAvg without boosts comes first, because the
@@ -18,11 +18,11 @@ pub struct Sources {
     pub comparisons: Vec<ComparisonView>,
     /// Results of experiments.
     pub results: Vec<Results>,
-    /// What could not be read, one sentence each.
+    /// The files that could not be read, one sentence each.
     pub problems: Vec<String>,
 }
 
-/// How many folders deep runs are searched in a folder that is not a run.
+/// The depth to which runs are searched in a folder that is not a run.
 const DEEPEST: usize = 2;
 
 const ADVICE: &str = "Name the folder of a run, of a comparison or of a reproduction, or one that \
@@ -154,12 +154,16 @@ impl Sources {
 
     /// Removes the problems of a report that is about to be replaced.
     pub fn replacing(&mut self, report: &Path) {
-        let same = |folder: &Path| is_same(&folder.join(RunFolder::REPORT), report);
-        self.views.iter_mut().filter(|view| same(&view.path)).for_each(RunView::forget_report);
-        self.comparisons
-            .iter_mut()
-            .filter(|view| same(&view.path))
-            .for_each(ComparisonView::forget_report);
+        for view in &mut self.views {
+            if is_same(&view.path.join(RunFolder::REPORT), report) {
+                view.forget_report();
+            }
+        }
+        for view in &mut self.comparisons {
+            if is_same(&view.path.join(RunFolder::REPORT), report) {
+                view.forget_report();
+            }
+        }
         let own = format!("{}: ", report.display());
         self.problems.retain(|problem| !problem.starts_with(&own));
     }

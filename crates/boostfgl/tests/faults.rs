@@ -43,7 +43,7 @@ fn run(place: &Path) -> boostfgl::Result<Run> {
     experiment().run_watched(&mut (), Some(&folder))
 }
 
-/// What a fault may leave: a complete run, or an error and a folder without a summary.
+/// After a fault there is a complete run, or an error and a folder without a summary.
 fn assert_left(place: &Path, outcome: boostfgl::Result<Run>, fault: &str) {
     match RunView::read(place.join("run"), Depth::Whole) {
         // Nothing was recorded yet, and the folder was removed.
@@ -200,7 +200,7 @@ fn an_announced_run_hit_by_a_fault_can_be_resumed() {
     }
 }
 
-/// Asks for a stop after a number of rounds.
+/// Requests a stop after a number of rounds.
 struct StopAfter<'a>(usize, &'a AtomicBool);
 
 impl Progress for StopAfter<'_> {

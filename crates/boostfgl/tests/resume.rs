@@ -386,7 +386,7 @@ fn a_run_survives_damage_to_one_copy_of_its_manifest() {
     assert!(error.contains("checkpoint/run: expected content of BLAKE3"), "{error}");
 }
 
-/// A stop that is asked for at the end of a seed takes effect before the next one.
+/// A stop requested at the end of a seed takes effect before the next one.
 #[test]
 fn a_run_stops_between_two_seeds() {
     struct StopAtEnd<'a>(&'a AtomicBool);

@@ -10,8 +10,8 @@ use crate::{Error, Result};
 
 /// A file whose appended bytes reach the operating system at once, so that readers can follow it.
 ///
-/// A crash can leave an incomplete last record. To resume, the caller has to know where the last
-/// complete record ends and [`truncate`](AppendFile::truncate) the file there.
+/// A crash can leave an incomplete last record. To resume, the caller must have recorded where the
+/// last complete record ends and [`truncate`](AppendFile::truncate) the file there.
 #[derive(Debug)]
 pub struct AppendFile(Handle);
 

@@ -1,4 +1,4 @@
-//! The stand-in for `faults` in builds without fault injection.
+//! The replacement of `faults` in builds without fault injection.
 
 use std::io;
 

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::{Call, Error, Result, faults};
 
@@ -63,11 +63,12 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
 /// If it does not exist, is not empty, or the system refuses.
 pub fn remove_dir(path: impl AsRef<Path>) -> Result<()> {
     let path = path.as_ref();
-    let remove = || {
-        faults::pass(Call::RemoveFolder(path))?;
-        fs::remove_dir(path)
-    };
-    remove().map_err(|source| Error::new(path, source))
+    remove_empty(path).map_err(|source| Error::new(path, source))
+}
+
+fn remove_empty(path: &Path) -> io::Result<()> {
+    faults::pass(Call::RemoveFolder(path))?;
+    fs::remove_dir(path)
 }
 
 /// Removes a folder and its content, entry by entry. Symbolic links are removed, not followed.
@@ -76,17 +77,23 @@ pub fn remove_dir(path: impl AsRef<Path>) -> Result<()> {
 /// If it does not exist or the system refuses; entries removed before the failure stay removed.
 pub fn remove_dir_all(path: impl AsRef<Path>) -> Result<()> {
     let path = path.as_ref();
-    let failed = |source| Error::new(path, source);
-    let entries =
-        fs::read_dir(path).map_err(failed)?.collect::<io::Result<Vec<_>>>().map_err(failed)?;
-    let mut inside: Vec<_> = entries.iter().map(fs::DirEntry::path).collect();
-    // In a fixed order, so that the n-th call of a fault test is the same call in every run.
-    inside.sort_unstable();
-    for entry in inside {
-        let kind = fs::symlink_metadata(&entry).map_err(failed)?;
-        if kind.is_dir() { remove_dir_all(&entry)? } else { remove_file(&entry)? }
+    for (entry, is_dir) in sorted_entries(path).map_err(|source| Error::new(path, source))? {
+        if is_dir { remove_dir_all(&entry)? } else { remove_file(&entry)? }
     }
     remove_dir(path)
+}
+
+/// The entries of a folder, and whether each is a folder itself. They are sorted so that the n-th
+/// call of a fault test is the same call in every run.
+fn sorted_entries(folder: &Path) -> io::Result<Vec<(PathBuf, bool)>> {
+    let mut entries = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let is_dir = fs::symlink_metadata(&path)?.is_dir();
+        entries.push((path, is_dir));
+    }
+    entries.sort_unstable();
+    Ok(entries)
 }
 
 /// Makes the directory entries of a folder durable (fsync). Without it a power cut can lose a
@@ -105,8 +112,8 @@ pub(crate) fn sync(folder: &Path) -> io::Result<()> {
     if cfg!(unix) { ignore_unsupported(File::open(folder)?.sync_all()) } else { Ok(()) }
 }
 
-/// Some network file systems do not support fsync of a folder, and there is no other way to ask
-/// for durability. Any other error is real.
+/// Ignores that some network file systems do not support fsync of a folder: there is no other way
+/// to make its entries durable. Any other error is returned.
 fn ignore_unsupported(result: io::Result<()>) -> io::Result<()> {
     match result {
         Err(error)

@@ -5,7 +5,7 @@ use crate::{Error, Result};
 /// The edges of a graph as compressed sparse rows.
 ///
 /// Row `v` lists, in increasing order, the nodes that send messages **to** `v`. In an undirected
-/// graph (the default) every edge therefore stands in two rows. There are no self-loops and no
+/// graph (the default) every edge is therefore stored in two rows. There are no self-loops and no
 /// duplicates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Adjacency {
@@ -15,7 +15,7 @@ pub struct Adjacency {
     directed: bool,
 }
 
-/// What [`Adjacency::from_edges`] dropped on the way.
+/// The numbers of edges given to and dropped by [`Adjacency::from_edges`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EdgeCounts {
     /// Pairs in the input.
@@ -52,33 +52,22 @@ impl Adjacency {
         directed: bool,
     ) -> Result<(Self, EdgeCounts)> {
         check_edges(nodes, edges, weights)?;
-        let mut offsets = vec![0usize; nodes + 1];
-        for &(source, target) in edges.iter().filter(|(a, b)| a != b) {
-            offsets[target as usize + 1] += 1;
-            if !directed {
-                offsets[source as usize + 1] += 1;
-            }
-        }
-        for v in 0..nodes {
-            offsets[v + 1] += offsets[v];
-        }
-
+        let offsets = row_offsets(nodes, edges, directed);
         let arcs = offsets[nodes];
         let mut next = offsets.clone();
         let mut neighbours = vec![0u32; arcs];
         let mut arc_weights = weights.map(|_| vec![0f32; arcs]);
-        let mut put = |row: u32, neighbour: u32, edge: usize| {
-            let at = next[row as usize];
-            next[row as usize] += 1;
-            neighbours[at] = neighbour;
-            if let (Some(to), Some(from)) = (&mut arc_weights, weights) {
-                to[at] = from[edge];
-            }
-        };
+        let rows_per_edge = if directed { 1 } else { 2 };
         for (edge, &(source, target)) in edges.iter().enumerate().filter(|(_, (a, b))| a != b) {
-            put(target, source, edge);
-            if !directed {
-                put(source, target, edge);
+            for (row, neighbour) in
+                [(target, source), (source, target)].into_iter().take(rows_per_edge)
+            {
+                let at = next[row as usize];
+                next[row as usize] += 1;
+                neighbours[at] = neighbour;
+                if let (Some(to), Some(from)) = (&mut arc_weights, weights) {
+                    to[at] = from[edge];
+                }
             }
         }
 
@@ -93,7 +82,7 @@ impl Adjacency {
         Ok((adjacency, counts))
     }
 
-    /// Sorts every row and merges repeated neighbours; returns how many entries went away.
+    /// Sorts every row and merges repeated neighbours; returns the number of entries removed.
     fn sort_and_merge(&mut self) -> usize {
         let before = self.neighbours.len();
         let mut kept = 0;
@@ -138,7 +127,7 @@ impl Adjacency {
         before - kept
     }
 
-    /// Weights that are finite one by one may add up to infinity.
+    /// Refuses merged weights that are not finite: finite weights may add up to infinity.
     fn check_merged(&self) -> Result<()> {
         let Some(at) = self.weights.iter().flatten().position(|weight| !weight.is_finite()) else {
             return Ok(());
@@ -184,7 +173,7 @@ impl Adjacency {
         &self.neighbours[self.arc_range(v)]
     }
 
-    /// Where row `v` lies in [`Adjacency::indices`] and [`Adjacency::weights`].
+    /// The range of row `v` in [`Adjacency::indices`] and [`Adjacency::weights`].
     pub fn arc_range(&self, v: usize) -> std::ops::Range<usize> {
         self.offsets[v]..self.offsets[v + 1]
     }
@@ -269,6 +258,21 @@ impl Adjacency {
         }
         Self { offsets, neighbours, weights, directed: self.directed }
     }
+}
+
+/// Row boundaries before duplicates are merged; self-loops are not counted.
+fn row_offsets(nodes: usize, edges: &[(u32, u32)], directed: bool) -> Vec<usize> {
+    let mut offsets = vec![0usize; nodes + 1];
+    for &(source, target) in edges.iter().filter(|(a, b)| a != b) {
+        offsets[target as usize + 1] += 1;
+        if !directed {
+            offsets[source as usize + 1] += 1;
+        }
+    }
+    for v in 0..nodes {
+        offsets[v + 1] += offsets[v];
+    }
+    offsets
 }
 
 fn check_edges(nodes: usize, edges: &[(u32, u32)], weights: Option<&[f32]>) -> Result<()> {
@@ -362,7 +366,7 @@ mod tests {
         }
 
         #[test]
-        fn leaves_hang_on_their_owners_and_come_off_again(
+        fn leaves_are_joined_to_their_owners_and_can_be_removed(
             edges in prop::collection::vec((0u32..10, 0u32..10), 0..40),
             owners in prop::collection::vec(0u32..10, 0..12),
             weighted in any::<bool>(),

@@ -1,4 +1,4 @@
-//! What can go wrong between a file and a [`Graph`](crate::Graph).
+//! Errors on the way from a file to a [`Graph`](crate::Graph).
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ pub enum Error {
         source: std::io::Error,
     },
 
-    /// A file is there but does not hold what its format promises. The file's author is to blame.
+    /// A file exists, but its content does not follow its format.
     #[error("{}{place}: expected {expected}, found {found}", path.display())]
     Malformed {
         /// The file.
@@ -35,14 +35,14 @@ pub enum Error {
         found: String,
     },
 
-    /// A table is there but several of its rows are wrong. The file's author is to blame.
+    /// A table exists, but several of its rows are wrong.
     #[error("{}: {} problems\n{}", path.display(), problems.len() + more, listed(problems, *more))]
     Several {
         /// The table.
         path: PathBuf,
         /// The first of them, one line each: place, what was expected, what was found.
         problems: Vec<String>,
-        /// How many more there are.
+        /// The number of further problems.
         more: usize,
     },
 
@@ -83,7 +83,7 @@ pub enum Error {
     /// No dataset, preset or format has this name.
     #[error("unknown {kind} `{name}`{}", did_you_mean(suggestion.as_deref()))]
     Unknown {
-        /// What sort of name: `dataset`, `preset`, `format`.
+        /// The kind of name: `dataset`, `preset`, `format`.
         kind: &'static str,
         /// The name as given.
         name: String,
@@ -156,7 +156,7 @@ impl Error {
         Self::Unknown { kind, name: name.to_owned(), suggestion }
     }
 
-    /// What the user can do about it, in one sentence.
+    /// Advice for the user, in one sentence.
     pub fn advice(&self) -> &'static str {
         match self {
             Self::Io { .. } => "Check that the path is right and may be read.",
@@ -186,7 +186,7 @@ impl Error {
     }
 }
 
-/// The known name nearest to `name`, if it is near enough to be a slip of the keyboard.
+/// The known name nearest to `name`, if it is near enough to be a typing error.
 ///
 /// ```
 /// assert_eq!(boostfgl_graph::nearest("coar", ["cora", "pubmed"]), Some("cora"));

@@ -1,4 +1,4 @@
-//! What is known about each node: sparse bags of words or dense vectors.
+//! Features of nodes: sparse bags of words or dense vectors.
 
 use crate::{Error, Result};
 
@@ -41,12 +41,12 @@ pub enum Scaling {
 }
 
 impl SparseRows {
-    /// Checks and takes over the three arrays of a CSR matrix. Columns inside a row are sorted,
-    /// stored zeros dropped.
+    /// Checks and copies the three arrays of a CSR matrix. Columns inside a row are sorted, stored
+    /// zeros dropped.
     ///
     /// # Errors
-    /// If offsets do not start at 0, fall or end elsewhere than at the number of indices; if an
-    /// index is ≥ `columns` or stands twice in a row; if a value is not finite.
+    /// If offsets do not start at 0, decrease or do not end at the number of indices; if an index
+    /// is ≥ `columns` or occurs twice in a row; if a value is not finite.
     pub fn new(columns: usize, offsets: &[usize], indices: &[u32], values: &[f32]) -> Result<Self> {
         let what = "sparse features";
         if indices.len() != values.len() {
@@ -142,7 +142,7 @@ fn not_finite(v: usize, column: usize, value: f32) -> Error {
 }
 
 impl Features {
-    /// Checks and takes over a row-major dense matrix.
+    /// Checks a row-major dense matrix and stores it.
     ///
     /// # Errors
     /// If the length is not `rows * columns` or a value is not finite.
@@ -200,9 +200,11 @@ impl Features {
                 Self::Sparse(picked)
             }
             Self::Dense { columns, values, .. } => {
-                let row = |v: u32| &values[v as usize * columns..(v as usize + 1) * columns];
-                let values = nodes.iter().flat_map(|&v| row(v)).copied().collect();
-                Self::Dense { rows: nodes.len(), columns: *columns, values }
+                let mut picked = Vec::with_capacity(nodes.len() * columns);
+                for &v in nodes {
+                    picked.extend_from_slice(&values[v as usize * columns..][..*columns]);
+                }
+                Self::Dense { rows: nodes.len(), columns: *columns, values: picked }
             }
         }
     }

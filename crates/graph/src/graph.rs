@@ -18,7 +18,7 @@ pub struct Graph {
     group_columns: Vec<GroupColumn>,
 }
 
-/// What nodes were called in the source.
+/// The names of nodes in the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NodeIds {
     /// Their position.
@@ -31,7 +31,7 @@ impl Graph {
     /// Puts a graph together from parts about the same nodes.
     ///
     /// # Errors
-    /// If the parts speak of different numbers of nodes, or there is no node.
+    /// If the parts have different numbers of nodes, or there is no node.
     pub fn new(
         name: impl Into<String>,
         adjacency: Adjacency,
@@ -183,12 +183,12 @@ impl Graph {
         self.splits.get((seed % count) as usize)
     }
 
-    /// What nodes were called in the source.
+    /// The names of nodes in the source.
     pub fn ids(&self) -> &NodeIds {
         &self.ids
     }
 
-    /// What node `v` was called in the source.
+    /// The name of node `v` in the source.
     pub fn id(&self, v: usize) -> String {
         match &self.ids {
             NodeIds::Position => v.to_string(),
@@ -202,8 +202,8 @@ impl Graph {
     }
 
     /// The subgraph on `nodes` (strictly increasing), numbered in that order. Classes stay the
-    /// global ones; nodes without a name of their own are known by their new position. Group
-    /// columns stay behind: what a client trains on must not hold them.
+    /// global ones; nodes without a name of their own are named by their new position. Group
+    /// columns are left out: the training data of a client must not contain them.
     pub fn induced(&self, nodes: &[u32]) -> Self {
         Self {
             name: self.name.clone(),

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use crate::{Error, Result};
 
-/// One text per node that says which group it is in, such as the column `group:region` of a
+/// The group of each node as a text, such as the column `group:region` of a
 /// `nodes.csv`.
 ///
 /// Group columns are for evaluation: they are not features, and no client's part of a graph carries
@@ -20,7 +20,7 @@ use crate::{Error, Result};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupColumn {
-    /// What the column is called, without `group:`.
+    /// The name of the column, without `group:`.
     pub name: String,
     /// Its distinct values, ordered by number if all are integers and by letter otherwise.
     pub values: Vec<String>,
@@ -40,7 +40,7 @@ impl GroupColumn {
         if name.is_empty() {
             Some("a name after `group:`")
         } else if name.contains('*') {
-            // Groupings are written `column:NAME*…`: such a column could not be asked for.
+            // Groupings are written `column:NAME*…`: such a column could not be selected.
             Some("a name without `*`, which joins groupings")
         } else {
             None
@@ -50,20 +50,23 @@ impl GroupColumn {
     /// Checks one column of a graph of `nodes` nodes.
     pub(crate) fn check(&self, nodes: usize) -> Result<()> {
         let what = format!("group column `{}`", self.name);
-        let wrong =
-            |expected: String, found: String| Err(Error::inconsistent(&what, expected, found));
         if let Some(expected) = Self::objection(&self.name) {
-            return wrong(expected.to_owned(), format!("`{}`", self.name));
+            return Err(Error::inconsistent(what, expected, format!("`{}`", self.name)));
         }
         if self.of_node.len() != nodes {
-            return wrong(format!("{nodes} rows, one per node"), self.of_node.len().to_string());
+            let expected = format!("{nodes} rows, one per node");
+            return Err(Error::inconsistent(what, expected, self.of_node.len().to_string()));
         }
         let distinct: BTreeSet<&String> = self.values.iter().collect();
-        if distinct.len() < self.values.len() {
-            return wrong("every value once".to_owned(), "one twice".to_owned());
+        let count = self.values.len();
+        if distinct.len() < count {
+            return Err(Error::inconsistent(what, "every value once", "one twice"));
         }
-        match self.of_node.iter().flatten().find(|value| **value as usize >= self.values.len()) {
-            Some(value) => wrong(format!("a value below {}", self.values.len()), value.to_string()),
+        match self.of_node.iter().flatten().find(|value| **value as usize >= count) {
+            Some(value) => {
+                let expected = format!("a value below {count}");
+                Err(Error::inconsistent(what, expected, value.to_string()))
+            }
             None => Ok(()),
         }
     }

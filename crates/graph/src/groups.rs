@@ -61,7 +61,7 @@ fn smallest(counts: &[usize], order: &[usize], wanted: usize) -> Vec<Option<bool
     minority
 }
 
-/// How minority classes are chosen.
+/// The rule by which minority classes are chosen.
 ///
 /// In a configuration file a share (`0.5`), a number of classes (`"smallest:2"`) or the names of
 /// classes (`["fraud"]`).
@@ -77,7 +77,7 @@ pub enum MinorityRule {
 }
 
 impl MinorityRule {
-    /// What a value may be, in words.
+    /// The allowed values, in words.
     pub const EXPECTED: &str = "a share above 0 and at most 1, \"smallest:N\" with N of at least \
         1, or a list of class names";
 
@@ -111,9 +111,10 @@ impl MinorityRule {
                         found,
                     ));
                 }
-                let mark =
-                    |(name, &count): (&String, &usize)| (count > 0).then(|| wanted.contains(name));
-                Ok(names.iter().zip(counts).map(mark).collect())
+                let classes = names.iter().zip(counts);
+                Ok(classes
+                    .map(|(name, &count)| (count > 0).then(|| wanted.contains(name)))
+                    .collect())
             }
         }
     }
@@ -213,7 +214,7 @@ pub fn edge_homophily(graph: &Graph) -> Option<f64> {
     (known > 0).then(|| same as f64 / known as f64)
 }
 
-/// How many neighbours of `v` have its class, and how many have any; (0, 0) if `v` has none itself.
+/// The numbers of neighbours of `v` with its class and with any; (0, 0) if `v` itself has none.
 fn agreement(graph: &Graph, v: usize) -> (usize, usize) {
     let labels = graph.labels();
     let Some(class) = labels.get(v) else { return (0, 0) };

@@ -9,11 +9,11 @@ pub struct Labels {
     names: Vec<String>,
 }
 
-/// How an unlabelled node is stored.
+/// The stored value of an unlabelled node.
 const UNLABELLED: u32 = u32::MAX;
 
 impl Labels {
-    /// Takes over one class per node; `names` gives each of the C classes its name.
+    /// Labels from one class per node; `names` gives each of the C classes its name.
     ///
     /// # Errors
     /// If a class is not below C.
@@ -87,7 +87,7 @@ impl Labels {
         }
     }
 
-    /// How many of `nodes` are in each class.
+    /// The number of `nodes` in each class.
     pub fn counts(&self, nodes: impl IntoIterator<Item = usize>) -> Vec<usize> {
         let mut counts = vec![0; self.classes()];
         for class in nodes.into_iter().filter_map(|v| self.get(v)) {

@@ -1,4 +1,4 @@
-//! Graphs, and where they come from.
+//! Graphs, and the files, catalogue and generator they are read from.
 //!
 //! This is the first crate of the pipeline: a file, a catalogue name or a generator preset goes in,
 //! a [`Graph`] comes out. Everything later (partition, training, metrics) sees only that type.

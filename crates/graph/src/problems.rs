@@ -41,7 +41,7 @@ struct Problem {
 }
 
 impl<'a> Problems<'a> {
-    /// How many are shown.
+    /// The number of problems that are shown.
     pub const SHOWN: usize = 20;
 
     /// None yet, of the table at `path`.

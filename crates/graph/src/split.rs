@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a node is used for.
+/// The role of a node: training, validation, test or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -44,7 +44,7 @@ impl Role {
 pub struct Split(Vec<Role>);
 
 impl Split {
-    /// Takes over one role per node.
+    /// A split from one role per node.
     pub fn new(roles: Vec<Role>) -> Self {
         Self(roles)
     }
@@ -64,7 +64,7 @@ impl Split {
         self.0.iter().enumerate().filter(move |(_, r)| **r == role).map(|(v, _)| v)
     }
 
-    /// How many nodes have `role`.
+    /// The number of nodes with `role`.
     pub fn count(&self, role: Role) -> usize {
         self.nodes(role).count()
     }

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::groups::{HOMOPHILY_THRESHOLD, edge_homophily, node_homophily};
 use crate::{Adjacency, Graph};
 
-/// What `boostfgl data show` prints about a graph.
+/// The statistics of a graph that `boostfgl data show` prints.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Stats {
     /// Number of nodes n.
@@ -22,7 +22,7 @@ pub struct Stats {
     pub class_counts: Vec<usize>,
     /// Nodes without a label.
     pub unlabelled: usize,
-    /// Nodes that touch no edge.
+    /// Nodes without edges.
     pub isolated: usize,
     /// Connected components (weak ones in a directed graph); isolated nodes are components too.
     pub components: usize,
@@ -111,7 +111,7 @@ impl Components {
         v
     }
 
-    /// Components of one node. There are no self-loops, so these nodes touch no edge.
+    /// Components of one node. There are no self-loops, so these nodes have no edge.
     fn singletons(&self) -> usize {
         (0..self.parent.len())
             .filter(|&v| self.parent[v] as usize == v && self.size[v] == 1)

@@ -111,7 +111,7 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn names_aliases_and_slips_of_the_keyboard() {
+fn names_aliases_and_typing_errors() {
     assert_eq!(find("Cora").unwrap().name, "cora");
     for (alias, name) in [
         ("cs", "coauthor-cs"),
@@ -136,7 +136,7 @@ fn the_table_is_sound() {
     let mut names: Vec<&str> =
         DATASETS.iter().flat_map(|d| d.aliases.iter().copied().chain([d.name])).collect();
     names.sort_unstable();
-    assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "a name stands twice");
+    assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "a name occurs twice");
     for dataset in DATASETS {
         let name = dataset.name;
         assert!(
@@ -315,7 +315,7 @@ fn a_published_archive_is_unpacked_and_checked() {
 
     let (located, files, _temp) = fetched(zip(&[("z/raw/edge", "abd")]));
     assert!(matches!(located, Err(Error::Checksum { .. })) && files == 0);
-    // No checksum of `feat` is known, so that the archive's own has to tell.
+    // The catalogue has no checksum of `feat`: only that of the zip entry can detect the damage.
     let mut changed = zip(&[("z/raw/edge", "abc"), ("z/raw/feat", "anything")]);
     let at = changed.windows(8).position(|bytes| bytes == b"anything").unwrap();
     changed[at] ^= 1;

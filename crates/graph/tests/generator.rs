@@ -1,4 +1,4 @@
-//! What generated graphs promise.
+//! Properties of generated graphs.
 
 use boostfgl_graph::generator::{FeatureSpec, PRESETS, Spec, generate, plant_features, preset};
 use boostfgl_graph::stats::Stats;
@@ -181,7 +181,7 @@ fn progress_goes_through_every_phase_to_the_end() {
 }
 
 #[test]
-fn planted_features_say_so_and_keep_the_rest() {
+fn planted_features_change_the_name_and_keep_the_rest() {
     let (adjacency, _) = Adjacency::from_edges(4, &[(0, 1), (2, 3)], None, false).unwrap();
     let labels = Labels::from_integers(&[0, 1, -1, 1], 2).unwrap();
     let split = Split::new(vec![Role::Train, Role::Val, Role::None, Role::Test]);

@@ -29,8 +29,10 @@ pub fn contrast<T: Real>(
     pool: &Pool<T>,
 ) -> (f64, Matrix<T>) {
     let others: Vec<&Matrix<T>> = std::iter::once(near).chain(far.iter().copied()).collect();
-    let same = |other: &&Matrix<T>| (other.rows(), other.columns()) == (z.rows(), z.columns());
-    assert!(others.iter().all(same), "representations of the same shape");
+    for other in &others {
+        let shape = (other.rows(), other.columns());
+        assert!(shape == (z.rows(), z.columns()), "representations of the same shape");
+    }
     let mut gradient = pool.take(z.rows(), z.columns());
     let mut losses = vec![T::ZERO; z.rows()];
     let scale = T::of(1.0 / z.rows().max(1) as f64);

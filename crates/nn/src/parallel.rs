@@ -86,17 +86,16 @@ pub(crate) fn partial_sums<T: Real>(
         return piece(0..rows, out);
     }
     let pieces = rows.div_ceil(SUM_ROWS);
-    let range = |i: usize| i * SUM_ROWS..((i + 1) * SUM_ROWS).min(rows);
     // The first piece is written to `out` itself, so that short sums need no other buffer.
     let rest: Vec<Vec<T>> = (1..pieces)
         .into_par_iter()
         .map(|i| {
             let mut partial = vec![T::ZERO; out.len()];
-            piece(range(i), &mut partial);
+            piece(i * SUM_ROWS..((i + 1) * SUM_ROWS).min(rows), &mut partial);
             partial
         })
         .collect();
-    piece(range(0), out);
+    piece(0..SUM_ROWS, out);
     for partial in rest {
         for (sum, x) in out.iter_mut().zip(partial) {
             *sum += x;

@@ -18,7 +18,7 @@ pub struct TensorShape {
     start: Start,
 }
 
-/// How a tensor is initialised.
+/// The initialisation of a tensor.
 #[derive(Clone, Debug, PartialEq)]
 enum Start {
     Glorot,
@@ -85,14 +85,14 @@ pub struct Params<T> {
 }
 
 impl<T: Real> Params<T> {
-    /// Initialises every tensor as its shape says: weights Glorot-uniform, U(−a, a) with a = √(6 /
+    /// Initialises every tensor by its shape: weights Glorot-uniform, U(−a, a) with a = √(6 /
     /// (fan-in + fan-out)), from `seed`, biases 0.
     pub fn glorot(shapes: &[TensorShape], seed: u64) -> Self {
-        let initial = |(i, shape): (usize, &TensorShape)| shape.initial(seed, i);
-        Self { shapes: shapes.into(), tensors: shapes.iter().enumerate().map(initial).collect() }
+        let tensors = shapes.iter().enumerate().map(|(i, shape)| shape.initial(seed, i));
+        Self { shapes: shapes.into(), tensors: tensors.collect() }
     }
 
-    /// Takes over tensors that have the given shapes.
+    /// Parameters from tensors of the given shapes.
     ///
     /// # Panics
     /// If their shapes differ.

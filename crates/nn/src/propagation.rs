@@ -70,22 +70,26 @@ impl<T: Real> Propagation<T> {
     /// # Ok::<(), boostfgl_graph::Error>(())
     /// ```
     pub fn of(operator: Operator, adjacency: &Adjacency) -> Self {
-        let weight = |arc: usize| edge_weight(adjacency, arc);
         match operator {
             Operator::Gcn => Self::gcn(adjacency),
             Operator::Mean => {
                 let degree: Vec<f64> = (0..adjacency.len()).map(|v| degree(adjacency, v)).collect();
+                // An isolated node has degree 0 and no arc, so nothing is divided by 0.
                 Self::build(adjacency, |v, _, arc| {
-                    T::of(arc.map_or(0.0, |arc| weight(arc) / degree[v]))
+                    T::of(arc.map_or(0.0, |arc| edge_weight(adjacency, arc) / degree[v]))
                 })
             }
-            Operator::Sum => Self::build(adjacency, |_, _, arc| T::of(arc.map_or(0.0, weight))),
-            Operator::Ones => Self::build(adjacency, |_, _, arc| T::of(arc.map_or(1.0, weight))),
+            Operator::Sum => {
+                Self::build(adjacency, |_, _, arc| T::of(entry_weight(adjacency, arc, 0.0)))
+            }
+            Operator::Ones => {
+                Self::build(adjacency, |_, _, arc| T::of(entry_weight(adjacency, arc, 1.0)))
+            }
             Operator::Symmetric => {
                 let root: Vec<f64> =
                     (0..adjacency.len()).map(|v| inverse_root(degree(adjacency, v))).collect();
                 Self::build(adjacency, |v, u, arc| {
-                    T::of(arc.map_or(0.0, weight) * root[v] * root[u])
+                    T::of(entry_weight(adjacency, arc, 0.0) * root[v] * root[u])
                 })
             }
         }
@@ -103,18 +107,18 @@ impl<T: Real> Propagation<T> {
     /// # Ok::<(), boostfgl_graph::Error>(())
     /// ```
     pub fn gcn(adjacency: &Adjacency) -> Self {
-        let weight = |arc: usize| edge_weight(adjacency, arc);
         let root: Vec<f64> =
             (0..adjacency.len()).map(|v| 1.0 / libm::sqrt(1.0 + degree(adjacency, v))).collect();
-        Self::build(adjacency, |v, u, arc| T::of(arc.map_or(1.0, weight) * root[v] * root[u]))
+        Self::build(adjacency, |v, u, arc| {
+            T::of(entry_weight(adjacency, arc, 1.0) * root[v] * root[u])
+        })
     }
 
     /// The mean over a node and its neighbours: P = D̃⁻¹ (A + I). Edge weights, if the graph has
     /// them, replace the ones of A.
     pub fn row_mean(adjacency: &Adjacency) -> Self {
-        let weight = |arc: usize| edge_weight(adjacency, arc);
         let degree: Vec<f64> = (0..adjacency.len()).map(|v| 1.0 + degree(adjacency, v)).collect();
-        Self::build(adjacency, |v, _, arc| T::of(arc.map_or(1.0, weight) / degree[v]))
+        Self::build(adjacency, |v, _, arc| T::of(entry_weight(adjacency, arc, 1.0) / degree[v]))
     }
 
     /// A matrix of the pattern A + I, where `value(v, u, arc)` gives the weight of u in row v, and
@@ -164,7 +168,6 @@ impl<T: Real> Propagation<T> {
 /// up to d² of them.
 pub(crate) fn two_hops<T: Real>(pattern: &Csr<T>) -> Csr<T> {
     let n = pattern.rows();
-    let near = |v: usize| pattern.indices()[pattern.row_range(v)].iter().copied();
     // The last row in which each column was seen. A new row number invalidates all marks, so that
     // they need no clearing.
     let mut seen = vec![usize::MAX; n];
@@ -172,9 +175,10 @@ pub(crate) fn two_hops<T: Real>(pattern: &Csr<T>) -> Csr<T> {
     for v in 0..n {
         let start = indices.len();
         // Marks v and its neighbours first: they are nearer than two hops.
-        near(v).for_each(|u| seen[u as usize] = v);
-        for u in near(v) {
-            for w in near(u as usize) {
+        let near = &pattern.indices()[pattern.row_range(v)];
+        near.iter().for_each(|&u| seen[u as usize] = v);
+        for &u in near {
+            for &w in &pattern.indices()[pattern.row_range(u as usize)] {
                 if seen[w as usize] != v {
                     seen[w as usize] = v;
                     indices.push(w);
@@ -186,12 +190,17 @@ pub(crate) fn two_hops<T: Real>(pattern: &Csr<T>) -> Csr<T> {
     }
     let root: Vec<f64> =
         offsets.windows(2).map(|row| inverse_root((row[1] - row[0]) as f64)).collect();
-    let value = |v: usize, u: u32| T::of(root[v] * root[u as usize]);
-    let values = (0..n)
-        .flat_map(|v| indices[offsets[v]..offsets[v + 1]].iter().map(move |&u| (v, u)))
-        .map(|(v, u)| value(v, u));
-    let values = values.collect();
+    let mut values = Vec::with_capacity(indices.len());
+    for v in 0..n {
+        let row = &indices[offsets[v]..offsets[v + 1]];
+        values.extend(row.iter().map(|&u| T::of(root[v] * root[u as usize])));
+    }
     Csr::new(n, offsets, indices, values)
+}
+
+/// The weight of an entry of A + I: that of its arc, or `own` on the diagonal.
+fn entry_weight(adjacency: &Adjacency, arc: Option<usize>, own: f64) -> f64 {
+    arc.map_or(own, |arc| edge_weight(adjacency, arc))
 }
 
 /// The weight of an arc: 1 in a graph without edge weights.

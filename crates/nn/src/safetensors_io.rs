@@ -33,20 +33,15 @@ pub fn to_bytes<T: Real>(
             })
         })
         .collect();
-    let failed = |found: String| Error::Parameters {
-        path: "model.safetensors".into(),
-        expected: "tensor names and metadata that the format allows".into(),
-        found,
-    };
     let views = tensors
         .iter()
         .map(|(name, dimensions, bytes)| {
             let view = TensorView::new(T::DTYPE, dimensions.clone(), bytes)
-                .map_err(|e| failed(e.to_string()))?;
+                .map_err(|e| not_serialisable(&e))?;
             Ok((name.as_str(), view))
         })
         .collect::<Result<Vec<_>>>()?;
-    let bytes = safetensors::serialize(views, Some(metadata)).map_err(|e| failed(e.to_string()))?;
+    let bytes = safetensors::serialize(views, Some(metadata)).map_err(|e| not_serialisable(&e))?;
     Ok(with_sorted_header(bytes))
 }
 
@@ -83,19 +78,15 @@ pub fn from_bytes<T: Real>(
     prefix: &str,
     shapes: &[TensorShape],
 ) -> Result<Params<T>> {
-    let failed = |expected: String, found: String| Error::Parameters {
-        path: path.to_path_buf(),
-        expected,
-        found,
-    };
     let file = safetensors::SafeTensors::deserialize(bytes)
-        .map_err(|e| failed("a safetensors file".into(), e.to_string()))?;
+        .map_err(|e| parameters_error(path, "a safetensors file", e.to_string()))?;
     let tensors = shapes
         .iter()
         .map(|shape| {
             let name = format!("{prefix}.{}", shape.name);
-            let view =
-                file.tensor(&name).map_err(|e| failed(format!("tensor {name}"), e.to_string()))?;
+            let view = file
+                .tensor(&name)
+                .map_err(|e| parameters_error(path, format!("tensor {name}"), e.to_string()))?;
             let count: usize = view.shape().iter().product();
             if view.dtype() != T::DTYPE
                 || count != shape.rows * shape.columns
@@ -103,11 +94,24 @@ pub fn from_bytes<T: Real>(
             {
                 let expected =
                     format!("tensor {name} as {:?} [{}, {}]", T::DTYPE, shape.rows, shape.columns);
-                return Err(failed(expected, format!("{:?} {:?}", view.dtype(), view.shape())));
+                let found = format!("{:?} {:?}", view.dtype(), view.shape());
+                return Err(parameters_error(path, expected, found));
             }
             let values: Vec<T> = bytemuck::allocation::pod_collect_to_vec(view.data());
             Ok(Matrix::from_rows(shape.rows, shape.columns, &values))
         })
         .collect::<Result<Vec<_>>>()?;
     Ok(Params::from_tensors(shapes, tensors))
+}
+
+fn not_serialisable(error: &safetensors::SafeTensorError) -> Error {
+    parameters_error(
+        Path::new("model.safetensors"),
+        "tensor names and metadata that the format allows",
+        error.to_string(),
+    )
+}
+
+fn parameters_error(path: &Path, expected: impl Into<String>, found: String) -> Error {
+    Error::Parameters { path: path.to_path_buf(), expected: expected.into(), found }
 }

@@ -19,7 +19,7 @@ struct Shape {
 }
 
 impl<T: Real> Csr<T> {
-    /// Takes over the three arrays.
+    /// A matrix from its three arrays.
     ///
     /// # Panics
     /// If they do not form a matrix: offsets must rise from 0 to the number of indices, indices lie
@@ -131,10 +131,9 @@ impl<T: Real> Csr<T> {
     /// of the entry it was copied from.
     pub(crate) fn transpose_of(&self, rows: Option<&[u32]>) -> (Self, Vec<u32>) {
         let count = rows.map_or(self.rows(), <[u32]>::len);
-        let row = |i: usize| self.row_range(rows.map_or(i, |rows| rows[i] as usize));
         let mut offsets = vec![0usize; self.columns() + 1];
         for i in 0..count {
-            for k in row(i) {
+            for k in self.row_range(rows.map_or(i, |rows| rows[i] as usize)) {
                 offsets[self.shape.indices[k] as usize + 1] += 1;
             }
         }
@@ -147,7 +146,7 @@ impl<T: Real> Csr<T> {
         let mut indices = vec![0u32; offsets[self.columns()]];
         let mut from = vec![0u32; indices.len()];
         for i in 0..count {
-            for k in row(i) {
+            for k in self.row_range(rows.map_or(i, |rows| rows[i] as usize)) {
                 let at = &mut next[self.shape.indices[k] as usize];
                 indices[*at] = i as u32;
                 from[*at] = k as u32;

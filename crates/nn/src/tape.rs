@@ -132,7 +132,7 @@ impl<'a, T: Real> Tape<'a, T> {
         self.cached
     }
 
-    /// Adds noise to what networks aggregate on this tape.
+    /// Adds noise to the messages that networks aggregate on this tape.
     #[must_use]
     pub fn noisy(self, noise: MessageNoise) -> Self {
         let mut tape = self;
@@ -340,7 +340,7 @@ impl<'a, T: Real> Backward<'_, 'a, T> {
     /// Adds to the gradient of `var`.
     pub(crate) fn add(&mut self, var: Var, gradient: Matrix<T>) {
         match &mut self.gradients[var.0] {
-            // Most values have one use: its gradient is taken over without a copy or a sum.
+            // Most values have one use: the buffer of its gradient is kept, without a copy or sum.
             slot @ None => *slot = Some(gradient),
             Some(sum) => {
                 assert_eq!(

@@ -81,17 +81,22 @@ impl<T: Real> View<T> {
     /// # Panics
     /// If the inputs have another operator than the plan, see [`Inputs::set_operator`].
     pub fn reaching(inputs: &Inputs<T>, nodes: Vec<u32>, reach: Reach, plan: ViewPlan) -> Self {
-        let all = || (0..inputs.nodes() as u32).collect::<Vec<_>>();
-        let everywhere = |hops: usize| reach == Reach::Hidden && plan.hidden == Some(hops);
-        let output =
-            if everywhere(plan.hops) || reach == Reach::Everything { all() } else { nodes };
+        let output = match reach {
+            Reach::Everything => all_nodes(inputs),
+            reach if needs_all_nodes(reach, plan, plan.hops) => all_nodes(inputs),
+            _ => nodes,
+        };
         // From the last layer to the first: the receptive field of a layer is what the layer after
         // it reads.
         let mut frontiers = vec![Arc::new(output)];
         let mut blocks: Vec<Arc<Block<T>>> = Vec::new();
         for hops in (0..plan.hops).rev() {
             let rows = Arc::clone(&frontiers[frontiers.len() - 1]);
-            let columns = if everywhere(hops) { all() } else { senders(inputs, plan, &rows) };
+            let columns = if needs_all_nodes(reach, plan, hops) {
+                all_nodes(inputs)
+            } else {
+                senders(inputs, plan, &rows)
+            };
             let stays = columns == *rows;
             let block = match blocks.last() {
                 // Same rows and columns as the layer after it: the same restriction.
@@ -342,12 +347,26 @@ fn senders<T: Real>(inputs: &Inputs<T>, plan: ViewPlan, rows: &[u32]) -> Vec<u32
 /// The position of each of `nodes` in `among`, which contains them all, both increasing; `None` if
 /// the two are equal.
 fn positions(nodes: &[u32], among: &[u32]) -> Option<Vec<u32>> {
+    if nodes == among {
+        return None;
+    }
     let mut at = 0;
-    let place = |v: &u32| {
+    let mut positions = Vec::with_capacity(nodes.len());
+    for v in nodes {
+        // Both increase: the search continues where the last one ended.
         at += among[at..].partition_point(|u| u < v);
-        at as u32
-    };
-    (nodes != among).then(|| nodes.iter().map(place).collect())
+        positions.push(at as u32);
+    }
+    Some(positions)
+}
+
+fn all_nodes<T: Real>(inputs: &Inputs<T>) -> Vec<u32> {
+    (0..inputs.nodes() as u32).collect()
+}
+
+/// Whether the rows after `hops` hops are the hidden layer, and all nodes of it are required.
+fn needs_all_nodes(reach: Reach, plan: ViewPlan, hops: usize) -> bool {
+    reach == Reach::Hidden && plan.hidden == Some(hops)
 }
 
 fn propagate<T: Real>(p: &Csr<T>, x: &Matrix<T>) -> Matrix<T> {

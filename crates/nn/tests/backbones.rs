@@ -42,7 +42,7 @@ fn graph(edges: &[(u32, u32)], numbers: &[f32], sparse: bool) -> Graph {
 /// Every backbone with one to three layers, and the graph with the messages it passes.
 fn each(
     graph: &Graph,
-    mut promise: impl FnMut(&str, &dyn Backbone<f64>, &Params<f64>, &Inputs<f64>),
+    mut check: impl FnMut(&str, &dyn Backbone<f64>, &Params<f64>, &Inputs<f64>),
 ) {
     for info in BACKBONES {
         for (layers, hidden) in [(1, 4), (2, 5), (2, 16), (3, 8)] {
@@ -51,7 +51,7 @@ fn each(
             let mut inputs = Inputs::new(graph);
             inputs.set_operator(graph.adjacency(), net.plan().operator);
             let what = format!("{} of {layers} layers, hidden {hidden}", info.name);
-            promise(&what, &*net, &alive(&*net), &inputs);
+            check(&what, &*net, &alive(&*net), &inputs);
         }
     }
 }

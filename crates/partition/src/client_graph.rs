@@ -1,4 +1,4 @@
-//! What one client sees.
+//! The graph of one client.
 
 use boostfgl_graph::{Graph, Role, Split};
 
@@ -36,7 +36,7 @@ impl ClientGraph {
         self.split.nodes(Role::Train).map(|i| i as u32).collect()
     }
 
-    /// How many nodes of each class have `role`; 0 for classes that the client does not have.
+    /// The number of nodes of each class with `role`; 0 for classes that the client does not have.
     pub fn class_counts(&self, role: Role) -> Vec<usize> {
         self.graph.labels().counts(self.split.nodes(role))
     }

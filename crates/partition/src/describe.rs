@@ -1,4 +1,4 @@
-//! What a partition looks like, in numbers and as a picture for a terminal.
+//! A description of a partition in numbers, and as a table for a terminal.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -89,7 +89,7 @@ impl Description {
         }
     }
 
-    /// What a reader should know before training, one sentence each: clients and classes without
+    /// Notes to consider before training, one sentence each: clients and classes without
     /// training nodes, clients without edges.
     pub fn notes(&self) -> Vec<String> {
         let untrained: Vec<String> = std::iter::zip(&self.classes, &self.total.train_class_counts)
@@ -114,7 +114,7 @@ impl Description {
 }
 
 const UNTRAINABLE: &str = "no training node; never trained on, still tested";
-const EDGELESS: &str = "no edge; nodes hear only themselves";
+const EDGELESS: &str = "no edge; nodes receive no messages";
 const UNTRAINED: &str = "no training node in any client; no model can learn it";
 
 /// A sentence about these clients or classes; `None` if there are none.
@@ -254,17 +254,19 @@ fn write_row(f: &mut fmt::Formatter<'_>, name: &str, client: &ClientDescription)
     )
 }
 
-/// One block per class, its height the class's share of the largest; classes that are absent leave
-/// a dot.
+/// One block per class, with the count relative to the largest as its height; an absent class is a
+/// dot.
 fn bar(counts: &[usize]) -> String {
     let columns: Vec<usize> =
         counts.chunks(counts.len().div_ceil(BAR).max(1)).map(|few| few.iter().sum()).collect();
     let largest = columns.iter().copied().max().unwrap_or(0).max(1);
-    let block = |&count: &usize| match count {
-        0 => '·',
-        _ => BLOCKS[(count * BLOCKS.len()).div_ceil(largest) - 1],
-    };
-    columns.iter().map(block).collect()
+    columns
+        .iter()
+        .map(|&count| match count {
+            0 => '·',
+            _ => BLOCKS[(count * BLOCKS.len()).div_ceil(largest) - 1],
+        })
+        .collect()
 }
 
 const HEADER: &str = "client    nodes     edges      lost    train      val     test  homophily  isolated  class mix";
@@ -320,7 +322,7 @@ mod tests {
             example().notes(),
             [
                 "client 1: no training node; never trained on, still tested",
-                "client 1: no edge; nodes hear only themselves",
+                "client 1: no edge; nodes receive no messages",
                 "class b: no training node in any client; no model can learn it",
             ]
         );

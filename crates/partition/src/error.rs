@@ -1,4 +1,4 @@
-//! What can go wrong between a graph and its clients.
+//! Errors on the way from a graph to its clients.
 
 use std::path::{Path, PathBuf};
 
@@ -44,13 +44,13 @@ pub enum Error {
     Setting {
         /// The configuration key.
         key: &'static str,
-        /// What would have been understood.
+        /// The accepted values.
         expected: &'static str,
         /// What was given.
         found: String,
     },
 
-    /// The split of the data was asked for, but they have none.
+    /// The split of the data was requested, but they have none.
     #[error("{graph} has no split of its own")]
     NoPublishedSplit {
         /// The graph.
@@ -62,7 +62,7 @@ pub enum Error {
     SeedAbsent {
         /// The file.
         path: PathBuf,
-        /// The seed asked for.
+        /// The requested seed.
         seed: u64,
         /// The seeds in the file, increasing.
         present: Vec<u64>,
@@ -79,7 +79,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What the user can do about it, in one sentence.
+    /// Advice for the user, in one sentence.
     pub fn advice(&self) -> &'static str {
         match self {
             Self::Graph(error) => error.advice(),
@@ -112,7 +112,7 @@ fn did_you_mean(suggestion: Option<&str>) -> String {
     suggestion.map(|s| format!(" (did you mean `{s}`?)")).unwrap_or_default()
 }
 
-/// At most ten of them: a message is no place for a thousand seeds.
+/// At most ten of the seeds, so that messages stay short.
 fn listed(seeds: &[u64]) -> String {
     let mut list: Vec<String> = seeds.iter().take(10).map(u64::to_string).collect();
     if seeds.len() > list.len() {

@@ -6,16 +6,17 @@
 //! 0,paper-18,0,none
 //! ```
 //!
-//! * `node` is what the node was called in its source, [`Graph::id`]; `client` counts from 0
-//!   without gaps; `split` is `train`, `val`, `test` or `none`.
+//! * `node` is the name of the node in its source, [`Graph::id`]; `client` counts from 0 without
+//!   gaps; `split` is `train`, `val`, `test` or `none`.
 //! * One file may hold several seeds, each with every node once. If it holds a single seed, or has
-//!   no `seed` column, that partition serves **every** seed.
-//! * Without a `split` column, the split is drawn by the ratios, for each seed anew.
-//! * The order of columns and rows is free. Other columns are ignored, so a `predictions.csv` will
-//!   do too.
+//!   no `seed` column, that partition is used for **every** seed.
+//! * Without a `split` column, the split is drawn by the ratios, separately for each seed.
+//! * The order of columns and rows is free. Other columns are ignored, so a `predictions.csv` can
+//!   be read too.
 
 mod reader;
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use boostfgl_disk::AtomicFile;
@@ -107,16 +108,19 @@ pub fn write(path: &Path, graph: &Graph, partitions: &[(u64, &Partition)]) -> Re
         )
         .into());
     }
-    let failed = |source| Error::write(path, source);
-    let mut writer =
-        csv::Writer::from_writer(AtomicFile::create(path).map_err(|error| failed(error.source))?);
-    write_rows(&mut writer, graph, partitions).map_err(|error| failed(error.into()))?;
-    let file = writer.into_inner().map_err(|error| failed(error.into_error()))?;
-    file.finish().map_err(|error| failed(error.source))
+    write_file(path, graph, partitions).map_err(|source| Error::write(path, source))
+}
+
+fn write_file(path: &Path, graph: &Graph, partitions: &[(u64, &Partition)]) -> io::Result<()> {
+    let file = AtomicFile::create(path).map_err(|error| error.source)?;
+    let mut writer = csv::Writer::from_writer(file);
+    write_rows(&mut writer, graph, partitions)?;
+    let file = writer.into_inner().map_err(csv::IntoInnerError::into_error)?;
+    file.finish().map_err(|error| error.source)
 }
 
 fn write_rows(
-    writer: &mut csv::Writer<impl std::io::Write>,
+    writer: &mut csv::Writer<impl io::Write>,
     graph: &Graph,
     partitions: &[(u64, &Partition)],
 ) -> csv::Result<()> {

@@ -73,7 +73,7 @@ fn deal(nodes: &[u32], clients: usize, client: &mut [u32]) {
     }
 }
 
-/// Cuts `nodes` at ⌊n · (p₀ + … + p_k)⌋; the last client's share ends at n, whatever rounding says.
+/// Cuts `nodes` at ⌊n · (p₀ + … + p_k)⌋; the last client's share ends at n in spite of rounding.
 fn cut(nodes: &[u32], shares: &[f64], client: &mut [u32]) {
     let (mut start, mut sum) = (0, 0.0);
     for (k, share) in shares.iter().enumerate() {

@@ -4,7 +4,7 @@
 //! [`ClientGraph`] per client comes out. Edges between clients are dropped and counted; nothing
 //! else is lost.
 //!
-//! * [`Partitioner`] — which client gets which node; [`Registry::builtin`] is the table of them,
+//! * [`Partitioner`] — assigns nodes to clients; [`Registry::builtin`] is the table of them,
 //!   one file each; [`PartitionConfig`] is `[partition]` of a configuration.
 //! * [`louvain`] — communities of high modularity; [`merge`] cuts and merges them to K balanced
 //!   clients.

@@ -23,11 +23,11 @@ use moving::Moving;
 /// A division of the nodes into communities.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Communities {
-    /// The community of each node; numbered 0, 1, … in the order in which nodes first meet them.
+    /// The community of each node, numbered 0, 1, … in the order of their first nodes.
     pub community: Vec<u32>,
     /// Q of the division, with the resolution it was made for.
     pub modularity: f64,
-    /// How many times nodes moved before communities were merged.
+    /// The number of levels at which nodes moved.
     pub levels: usize,
 }
 
@@ -70,7 +70,7 @@ pub fn communities(adjacency: &Adjacency, resolution: f64, seed: u64) -> Communi
             break;
         }
         levels += 1;
-        // A node of this level stands for a community of the original nodes.
+        // A node of this level represents a community of the original nodes.
         for c in &mut community {
             *c = found[*c as usize];
         }

@@ -56,7 +56,7 @@ impl Partition {
     }
 
     /// Divides `graph` among `clients`, then splits inside each client, unless the partitioner
-    /// brings a split.
+    /// has a split of its own.
     ///
     /// # Errors
     /// Those of the partitioner and of the rule.
@@ -75,7 +75,7 @@ impl Partition {
         Self::new(clients, client, split)
     }
 
-    /// Reads the partition of `seed` from a file, with as many clients as the file says; `rule` is
+    /// Reads the partition of `seed` from a file, with the number of clients in it; `rule` is
     /// used if the file has no `split` column. See [`file`](mod@crate::file).
     ///
     /// # Errors
@@ -119,7 +119,7 @@ impl Partition {
         &self.split
     }
 
-    /// How many edges run between clients and are therefore dropped. Time O(m).
+    /// The number of edges between clients, which are dropped. Time O(m).
     ///
     /// Counted as [`Adjacency::edges`] counts: an undirected edge once.
     pub fn lost_edges(&self, graph: &Graph) -> usize {
@@ -141,18 +141,20 @@ impl Partition {
             nodes[k as usize].push(v as u32);
         }
         let lost = self.lost_by_client(graph);
-        let client_graph = |(id, nodes): (usize, Vec<u32>)| ClientGraph {
-            id,
-            graph: graph.induced(&nodes),
-            split: self.split.select(&nodes),
-            nodes,
-            lost_edges: lost[id],
-        };
-        nodes.into_iter().enumerate().map(client_graph).collect()
+        nodes
+            .into_iter()
+            .enumerate()
+            .map(|(id, nodes)| ClientGraph {
+                id,
+                graph: graph.induced(&nodes),
+                split: self.split.select(&nodes),
+                nodes,
+                lost_edges: lost[id],
+            })
+            .collect()
     }
 
-    /// The whole graph as if it were one client's, with the same roles: what centralised training
-    /// sees.
+    /// The whole graph as a single client with the same roles, for centralised training.
     ///
     /// # Panics
     /// If `graph` has another number of nodes than the partition.
@@ -162,8 +164,7 @@ impl Partition {
         ClientGraph { id: 0, nodes, graph: graph.clone(), split: self.split.clone(), lost_edges: 0 }
     }
 
-    /// How many edges with one end in each client are lost. Each lost edge counts at both of its
-    /// clients.
+    /// The number of lost edges of each client. Each counts at both of its clients.
     pub(crate) fn lost_by_client(&self, graph: &Graph) -> Vec<usize> {
         let mut lost = vec![0; self.clients];
         for (a, b) in edges(graph.adjacency()) {

@@ -54,7 +54,7 @@ impl Ratios {
         self.test
     }
 
-    /// Where training, validation and test nodes end among `count` shuffled nodes.
+    /// The ends of training, validation and test nodes among `count` shuffled nodes.
     ///
     /// ```
     /// let ratios = boostfgl_partition::Ratios::new(0.2, 0.4, 0.4)?;
@@ -63,11 +63,15 @@ impl Ratios {
     /// # Ok::<(), boostfgl_partition::Error>(())
     /// ```
     pub fn ends(&self, count: usize) -> [usize; 3] {
-        let end = |share: f64| ((share * count as f64) as usize).min(count);
         let all = self.train + self.val + self.test;
-        let last = if (all - 1.0).abs() <= SLACK { count } else { end(all) };
-        [end(self.train), end(self.train + self.val), last]
+        let last = if (all - 1.0).abs() <= SLACK { count } else { end_of_share(all, count) };
+        [end_of_share(self.train, count), end_of_share(self.train + self.val, count), last]
     }
+}
+
+/// ⌊share · count⌋, at most `count`.
+fn end_of_share(share: f64, count: usize) -> usize {
+    ((share * count as f64) as usize).min(count)
 }
 
 impl Default for Ratios {
@@ -92,7 +96,7 @@ impl SplitRule {
     /// Decides the role of every node, given the client of each. Time O(n log n), memory O(n).
     ///
     /// # Errors
-    /// If the split of the data is asked for and they have none.
+    /// If the split of the data is requested and they have none.
     pub fn draw(&self, graph: &Graph, client: &[u32], seed: u64) -> Result<Split> {
         match self {
             Self::Ratios(ratios) => Ok(stratified(graph.labels(), client, ratios, seed)),
@@ -141,9 +145,14 @@ fn published(graph: &Graph, seed: u64) -> Result<Split> {
     let Some(split) = graph.split_of_seed(seed) else {
         return Err(Error::NoPublishedSplit { graph: graph.name().to_owned() });
     };
-    let role =
-        |(v, label): (usize, Option<u32>)| if label.is_some() { split.role(v) } else { Role::None };
-    Ok(Split::new(graph.labels().iter().enumerate().map(role).collect()))
+    // A role on an unlabelled node is ignored: without a label it can be neither trained nor
+    // evaluated.
+    let roles = graph
+        .labels()
+        .iter()
+        .enumerate()
+        .map(|(v, label)| if label.is_some() { split.role(v) } else { Role::None });
+    Ok(Split::new(roles.collect()))
 }
 
 impl Serialize for SplitRule {
@@ -195,7 +204,7 @@ impl<'de> Visitor<'de> for RuleVisitor {
 
 const PUBLISHED: &str = "published";
 
-/// How far a sum of ratios may be from 1 and still mean 1.
+/// The tolerance within which a sum of ratios counts as 1.
 const SLACK: f64 = 1e-9;
 
 #[cfg(test)]
@@ -221,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_ratios_leave_over_has_no_role() {
+    fn the_remainder_of_the_ratios_has_no_role() {
         assert_eq!(ends([0.1, 0.1, 0.1], 100), [10, 20, 30]);
         assert_eq!(ends([0.0, 0.0, 0.0], 10), [0, 0, 0]);
         assert_eq!(ends([1.0, 0.0, 0.0], 10), [10, 10, 10]);

@@ -58,7 +58,7 @@ fn in_the_folder_of_a_run_every_flipped_byte_is_found() {
     let read = || Partition::from_file(&path, &graph, &SplitRule::default(), 0);
     assert_eq!(read().unwrap(), saved);
     let whole = std::fs::read(&path).unwrap();
-    // Rows are alike: some of every column, at the beginning and at the end, stand for all.
+    // Rows are alike, so some bytes of every column, at the beginning and at the end, suffice.
     for at in (0..200).chain(whole.len() - 50..whole.len()) {
         for flip in (0..8).map(|bit| 1 << bit) {
             let mut damaged = whole.clone();

@@ -1,4 +1,4 @@
-//! Promises that hold for every graph, partitioner and seed.
+//! Properties of every graph, partitioner and seed.
 
 use boostfgl_graph::{Adjacency, Features, Graph, Labels, Role};
 use boostfgl_partition::louvain::{communities, modularity};

@@ -1,11 +1,11 @@
 //! The container of checkpoint files: a magic string at the front, length and BLAKE3 at the end.
 //!
 //! ```text
-//! "boostfgl state 1\n" │ what a visitor saved │ length of that, u64 │ BLAKE3 of all before it, 32 bytes
+//! "boostfgl state 1\n" │ content │ length of the content, u64 │ BLAKE3 of all before, 32 bytes
 //! ```
 //!
-//! A flipped bit, a truncated file and a file of another kind or version are all refused, with a
-//! message that says which it is.
+//! A flipped bit, a truncated file and a file of another kind or version are all refused, each with
+//! its own message.
 
 use crate::{Error, Result};
 use blake3::Hasher;
@@ -26,21 +26,26 @@ pub(super) fn write(
     path: &Path,
     save: impl FnOnce(&mut StateVisitor<'_>) -> boostfgl_nn::Result<()>,
 ) -> Result<()> {
-    let failed = |source: io::Error| boostfgl_report::Error::io(path, source);
     let mut file =
         HashingWriter { file: AtomicFile::create(path)?, hasher: Hasher::new(), length: 0 };
-    file.write_all(MAGIC).map_err(failed)?;
+    file.write_all(MAGIC).map_err(|source| io_error(path, source))?;
     save(&mut StateVisitor::saving(&mut file)).map_err(|error| match error {
-        boostfgl_nn::Error::Saving(source) => failed(source).into(),
+        boostfgl_nn::Error::Saving(source) => io_error(path, source),
         other => Error::from(other),
     })?;
+    // Length and hash come last, so that the state is streamed to the file and never held in
+    // memory as a whole.
     let length = (file.length - MAGIC.len()) as u64;
-    file.write_all(&length.to_le_bytes()).map_err(failed)?;
+    file.write_all(&length.to_le_bytes()).map_err(|source| io_error(path, source))?;
     let hash = file.hasher.finalize();
-    // The hash is not part of what is hashed: it is written past the hashing writer.
+    // The hash does not cover itself: it is written to the file below the hashing writer.
     let mut file = file.file;
-    file.write_all(hash.as_bytes()).map_err(failed)?;
+    file.write_all(hash.as_bytes()).map_err(|source| io_error(path, source))?;
     Ok(file.finish()?)
+}
+
+fn io_error(path: &Path, source: io::Error) -> Error {
+    boostfgl_report::Error::io(path, source).into()
 }
 
 /// The content of a file, for a visitor to restore from.
@@ -48,17 +53,17 @@ pub(super) fn write(
 /// # Errors
 /// If it cannot be read, is of another kind or version, is truncated, or is corrupted.
 pub(super) fn read(path: &Path) -> Result<Vec<u8>> {
-    let mut bytes =
-        std::fs::read(path).map_err(|source| boostfgl_report::Error::io(path, source))?;
+    let mut bytes = std::fs::read(path).map_err(|source| io_error(path, source))?;
     let body =
         content_length(&bytes).map_err(|reason| boostfgl_report::Error::malformed(path, reason))?;
     let range = MAGIC.len()..MAGIC.len() + body;
+    // In place: a copy would double the memory that restoring a large state takes.
     bytes.truncate(range.end);
     bytes.drain(..range.start);
     Ok(bytes)
 }
 
-/// The length of the content, if the file is intact; else what is wrong with it.
+/// The length of the content if the file is intact, otherwise the reason why it is not.
 fn content_length(bytes: &[u8]) -> Result<usize, String> {
     let Some(rest) = bytes.strip_prefix(MAGIC) else {
         let magic = MAGIC.escape_ascii();
@@ -66,12 +71,14 @@ fn content_length(bytes: &[u8]) -> Result<usize, String> {
             "expected a file that begins with \"{magic}\", found another kind or version"
         ));
     };
-    let truncated = || {
-        let least = MAGIC.len() + LENGTH + HASH;
-        format!("expected at least {least} bytes, found {}: the file is truncated", bytes.len())
+    let content = rest.len().checked_sub(LENGTH + HASH);
+    let (Some(length), Some((hashed, hash))) = (content, bytes.split_last_chunk::<HASH>()) else {
+        let (least, found) = (MAGIC.len() + LENGTH + HASH, bytes.len());
+        return Err(format!(
+            "expected at least {least} bytes, found {found}: the file is truncated"
+        ));
     };
-    let (hashed, hash) = bytes.split_last_chunk::<HASH>().ok_or_else(truncated)?;
-    let length = rest.len().checked_sub(LENGTH + HASH).ok_or_else(truncated)?;
+    // The hash first: if a bit was flipped, the length may be wrong too, and would mislead.
     let found = blake3::hash(hashed);
     if found.as_bytes() != hash {
         let expected = blake3::Hash::from(*hash).to_hex();

@@ -21,7 +21,7 @@ pub(crate) struct SavedRun {
     pub(crate) finished: Vec<FinishedSeed>,
     /// The seed after them, if it had begun and its state was saved.
     pub(crate) unfinished: Option<UnfinishedSeed>,
-    /// Which files are damaged, and what is repeated because of it.
+    /// The damaged files, and the work that is repeated because of them.
     pub(crate) notes: Vec<String>,
 }
 
@@ -59,8 +59,8 @@ impl SavedRun {
         let mut saved = Self::default();
         for (index, &seed) in experiment.config().seeds.iter().enumerate() {
             let path = finished_file(&folder, index);
-            // An I/O error is no proof that the file is missing: to repeat a finished seed because
-            // of one would overwrite its results.
+            // After an I/O error the file may exist: repeating a finished seed would overwrite its
+            // results.
             if !path.try_exists().map_err(|source| boostfgl_report::Error::io(&path, source))? {
                 break;
             }
@@ -85,8 +85,8 @@ impl SavedRun {
         states.sort();
         for StateOfSeed { round, path, .. } in states.into_iter().rev() {
             if self.unfinished.is_some() {
-                // The older state is a reserve that is not needed now. Damage to it is reported,
-                // and no error about it stops the run.
+                // The older state is a backup that is not needed now. Damage to it is reported, and
+                // no error about it stops the run.
                 if let Err(error) = container::read(&path) {
                     let _ = self.note(error, "the newer state is intact and is used");
                 }
@@ -102,7 +102,7 @@ impl SavedRun {
         Ok(())
     }
 
-    /// Turns the error about a damaged file into a note. Any other error stays one: a file that
+    /// Turns the error about a damaged file into a note. Any other error is returned: a file that
     /// cannot be read at the moment may be intact.
     fn note(&mut self, error: Error, remedy: &str) -> Result<()> {
         match error {
@@ -114,7 +114,7 @@ impl SavedRun {
         }
     }
 
-    /// Whether a file holds something that comes after the point to continue from.
+    /// Whether a file belongs to a seed or round after the point to continue from.
     pub(super) fn is_beyond(&self, file: StateFile) -> bool {
         let next = self.finished.len();
         match file {
@@ -126,13 +126,13 @@ impl SavedRun {
         }
     }
 
-    /// How many lines of `rounds.jsonl` belong to it.
+    /// The number of lines of `rounds.jsonl` that belong to it.
     pub(crate) fn lines(&self) -> usize {
         let finished = self.finished.last().map_or(0, |seed| seed.recorded.lines);
         self.unfinished.as_ref().map_or(finished, |seed| seed.recorded.lines)
     }
 
-    /// The time that went into all of it.
+    /// The time spent on the saved seeds and rounds.
     pub(crate) fn spent(&self) -> TimeSpent {
         let finished = self.finished.iter().map(|seed| seed.spent);
         let unfinished = self.unfinished.iter().map(|seed| seed.spent);
@@ -203,7 +203,7 @@ impl Reader<'_> {
         Err(Error::usage(path.display().to_string(), reason, advice))
     }
 
-    /// A state continues from the rounds that were recorded before it, so they must still be there.
+    /// A state continues from the rounds that were recorded before it, so they must be unchanged.
     fn check_recorded(&self, recorded: &RecordedRounds) -> Result<()> {
         let lines = recorded.lines;
         if lines == 0 {
@@ -314,7 +314,7 @@ pub(super) fn remove_temporary(folder: &Path) {
     }
 }
 
-/// The checkpoint files in a folder, with what their names say.
+/// The checkpoint files in a folder, with seed and round parsed from their names.
 fn state_files(folder: &Path) -> Result<Vec<(StateFile, PathBuf)>> {
     let files = files_in(folder).map_err(|source| boostfgl_report::Error::io(folder, source))?;
     Ok(files.into_iter().filter_map(|path| Some((StateFile::parse(&path)?, path))).collect())

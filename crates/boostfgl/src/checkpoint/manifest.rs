@@ -1,4 +1,4 @@
-//! The manifest of a run: what has to be the same when it is resumed.
+//! The manifest of a run: digests of everything that must be the same when it is resumed.
 
 use super::{container, restore_all};
 use crate::grid::identity::CellInputs;
@@ -154,7 +154,7 @@ impl Manifest {
     }
 }
 
-/// The error that something differs from what `config.toml` was recorded with.
+/// The error for inputs that have changed since `config.toml` was recorded.
 fn changed_config(run: &RunFolder, reason: impl Into<String>, advice: &'static str) -> Error {
     Error::usage(run.file(RunFolder::CONFIG).display().to_string(), reason, advice)
 }

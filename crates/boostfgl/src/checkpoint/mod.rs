@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `run`, `run.copy` | the manifest: version of the program, digests of configuration and data, names of the diagnostics |
 //! | `seed-00003.done` | the results of the fourth seed |
-//! | `seed-00004-round-000120.state` | everything that the other rounds of the fifth seed depend on; the last two are kept |
+//! | `seed-00004-round-000120.state` | the state from which the fifth seed continues after round 120; the last two are kept |
 //!
 //! Each file is a container with its length and BLAKE3. It is written atomically, after the lines
 //! of `rounds.jsonl` that it counts are fsynced. It belongs to one configuration, one graph and one
@@ -31,10 +31,10 @@ use boostfgl_nn::StateVisitor;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How often the state of a run is saved, and how the run is stopped.
+/// The schedule of saving the state of a run, and the flag that stops it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CheckpointOptions<'a> {
-    /// How often the state is saved.
+    /// The schedule of saving the state.
     pub schedule: CheckpointSchedule,
     /// When it is set, from another thread or a signal handler, the run finishes its round, saves
     /// its state and stops with [`Error::Stopped`](crate::Error::Stopped).
@@ -73,7 +73,7 @@ fn restore_all<R>(
     Ok(restored)
 }
 
-/// Refuses a state that is longer than what was restored from it.
+/// Refuses a state with bytes after the restored values.
 ///
 /// # Errors
 /// Names the file and how many bytes are left.

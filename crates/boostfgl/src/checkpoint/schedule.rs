@@ -1,4 +1,4 @@
-//! How often state is saved.
+//! The schedule of saving the state of a run.
 
 use std::time::{Duration, Instant};
 
@@ -19,8 +19,8 @@ impl Default for CheckpointSchedule {
     }
 }
 
-/// Between two saves by time pass at least this many times the seconds that the last one took, so
-/// that a slow disk does not dominate the run.
+/// The least time between two saves by time, as a multiple of the duration of the last save, so
+/// that a slow disk does not dominate the run: saving takes at most 2 % of the time.
 const LEAST_INTERVAL: u32 = 50;
 
 /// Decides after each round whether the state is due to be saved.
@@ -30,7 +30,7 @@ pub(super) struct SaveTimer {
     last: Instant,
     /// Rounds since the last save.
     rounds: usize,
-    /// How long the last save took.
+    /// The duration of the last save.
     cost: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! What checkpoint files hold, and the values that a run saves into them.
+//! The content of checkpoint files, and the values that a run saves into them.
 
 use crate::experiment::{Refused, SeedRun};
 use boostfgl_fed::Outcome;
@@ -38,7 +38,7 @@ impl Stateful for TimeSpent {
 /// The lines of `rounds.jsonl` that a checkpoint counts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RecordedRounds {
-    /// How many, from the start of the file.
+    /// Their number, from the start of the file.
     pub(crate) lines: usize,
     /// Their BLAKE3. A run is resumed only on the rounds that were recorded before it stopped.
     pub(crate) digest: String,
@@ -98,7 +98,7 @@ pub(crate) struct FinishedSeed {
     pub(crate) recorded: RecordedRounds,
 }
 
-/// How far a run has come, between two rounds of a seed.
+/// The progress of a run, between two rounds of a seed.
 pub(crate) struct Position<'a> {
     /// The seeds before this one.
     pub(crate) finished: &'a [FinishedSeed],

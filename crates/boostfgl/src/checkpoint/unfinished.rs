@@ -48,10 +48,12 @@ impl UnfinishedRun {
     }
 }
 
-/// Whether a path is the folder of a run that was begun and not finished.
+/// Whether a path is the folder of a run that was begun and not finished. The summary is written
+/// last, so a run with a summary is finished.
 pub fn is_unfinished(path: &Path) -> bool {
-    let has = |name: &str| path.join(name).exists();
-    has(RunFolder::CONFIG) && has(RunFolder::CHECKPOINT) && !has(RunFolder::SUMMARY)
+    path.join(RunFolder::CONFIG).exists()
+        && path.join(RunFolder::CHECKPOINT).exists()
+        && !path.join(RunFolder::SUMMARY).exists()
 }
 
 /// Refuses a folder whose run is finished, or was never begun.
@@ -85,7 +87,7 @@ fn is_run(path: &Path) -> bool {
     is_unfinished(path) || path.join(RunFolder::SUMMARY).is_file()
 }
 
-/// The place of a run among others: that of the method it is named after.
+/// The rank of a run among others: that of the method it is named after.
 fn method_order(run: &Path) -> usize {
     METHODS.iter().position(|method| run.ends_with(method.name)).unwrap_or(METHODS.len())
 }

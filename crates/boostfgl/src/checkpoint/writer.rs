@@ -14,8 +14,8 @@ use boostfgl_report::RunFolder;
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// How many states of the current seed are kept: if the newer one is damaged, the older one is
-/// used.
+/// The number of states of the current seed that are kept: if the newer one is damaged, the older
+/// one is used.
 const STATES_KEPT: usize = 2;
 
 /// Saves the state of a run while it is under way.
@@ -26,10 +26,10 @@ pub(crate) struct CheckpointWriter<'a> {
     experiment: &'a Experiment,
     options: CheckpointOptions<'a>,
     timer: SaveTimer,
-    /// As they were when the run was started or resumed. The run continues with what it has read,
+    /// The inputs when the run was started or resumed. The run continues with the data it has read,
     /// even if the files change meanwhile.
     inputs: CellInputs,
-    /// How many finished seeds are on disk.
+    /// The number of finished seeds on disk.
     stored: usize,
 }
 
@@ -103,11 +103,11 @@ impl<'a> CheckpointWriter<'a> {
         self.timer.count_round() || self.options.is_asked_to_stop()
     }
 
-    /// Saves the state between two rounds of a seed: the finished seeds, and what `save_training`
-    /// visits.
+    /// Saves the state between two rounds of a seed: the finished seeds, and the values that
+    /// `save_training` visits.
     ///
     /// # Errors
-    /// If it cannot be written, and [`Error::Stopped`] if the run has been asked to stop.
+    /// If it cannot be written, and [`Error::Stopped`] if a stop was requested.
     pub(crate) fn save(
         &mut self,
         position: Position<'_>,
@@ -115,6 +115,7 @@ impl<'a> CheckpointWriter<'a> {
     ) -> Result<()> {
         let started = Instant::now();
         let Position { finished, recorded, spent, refused, rounds_done } = position;
+        // Finished seeds first: a state is used only if the seeds before it are on disk.
         self.store_finished(finished)?;
         let index = finished.len();
         let mut header =
@@ -128,8 +129,8 @@ impl<'a> CheckpointWriter<'a> {
         if self.options.is_asked_to_stop() { Err(self.stopped(index, rounds_done)) } else { Ok(()) }
     }
 
-    /// Before the first round of a seed: stops the run if it has been asked to, after the finished
-    /// seeds are stored. `rounds.jsonl` must be fsynced.
+    /// Before the first round of a seed: stores the finished seeds and stops the run, if a stop was
+    /// requested. `rounds.jsonl` must be fsynced.
     ///
     /// # Errors
     /// If they cannot be written, and [`Error::Stopped`].
@@ -205,7 +206,7 @@ impl<'a> CheckpointWriter<'a> {
     }
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "map_err hands it over")]
+#[expect(clippy::needless_pass_by_value, reason = "map_err passes it by value")]
 fn not_json(error: serde_json::Error) -> Error {
     boostfgl_report::Error::malformed(RunFolder::CHECKPOINT, error.to_string()).into()
 }

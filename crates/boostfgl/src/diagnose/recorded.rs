@@ -67,7 +67,7 @@ impl RecordedRun {
     ///
     /// # Errors
     /// If nothing was recorded, or not all of it; if `diagnostics.json` is damaged. The message
-    /// says how to get it.
+    /// names the command that records it.
     pub fn diagnoses(&self, wanted: Option<&[DiagnosticKind]>) -> Result<DiagnosticsFile> {
         let file = self.folder.file(RunFolder::DIAGNOSTICS);
         let found = if file.exists() {
@@ -108,7 +108,7 @@ impl RecordedRun {
     ///
     /// # Errors
     /// If the data are not those of the run; if `predictions.csv` is missing, damaged or about
-    /// another graph; if what is asked for is not in the data.
+    /// another graph; if the data lack a group column or class of the inquiry.
     pub fn frames(&self, graph: &Graph, inquiry: &Inquiry) -> Result<Vec<SeedFrames>> {
         if inquiry.groupings.is_empty() {
             return Ok(Vec::new());
@@ -133,8 +133,8 @@ impl RecordedRun {
         })
     }
 
-    /// Compares data with those of the run. If the run has no fingerprint to compare with, returns a
-    /// note that says so.
+    /// Compares data with those of the run. Returns a note if the run has no fingerprint to compare
+    /// with.
     ///
     /// # Errors
     /// Names both fingerprints if the data have changed since.
@@ -182,7 +182,7 @@ impl RecordedRun {
     }
 }
 
-/// Advice if a folder does not have what is asked for.
+/// Advice if a folder does not have what is requested.
 const REPLAY: &str = "Add --replay: it trains again from config.toml and partition.csv to the \
     same digits and leaves the folder as it is.";
 

@@ -12,8 +12,8 @@ use boostfgl_report::{GroupCurves, RoundFrames};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Forwards everything to another [`Progress`], and measures groups after every evaluated round if
-/// that is asked for.
+/// Forwards all calls to another [`Progress`], and measures groups after every evaluated round if
+/// the inquiry requires it.
 pub(super) struct RoundFrameProgress<'a> {
     progress: &'a mut dyn Progress,
     graph: &'a Graph,

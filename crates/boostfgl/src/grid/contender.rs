@@ -1,4 +1,4 @@
-//! Which methods are compared: `fedavg,fedgta,fedgta+all`.
+//! The list of methods to compare, such as `fedavg,fedgta,fedgta+all`.
 
 use super::Stacked;
 use crate::{Error, Result};
@@ -6,7 +6,7 @@ use boostfgl_fed::boost::Boost;
 use boostfgl_fed::methods::{self, Layout, METHODS, MethodInfo};
 use boostfgl_report::Contender;
 
-/// Reads a list such as `fedavg,fedgta+all,fedavg+node+model`; `all` stands for every method.
+/// Reads a list such as `fedavg,fedgta+all,fedavg+node+model`; `all` means every method.
 ///
 /// An item without boosts of its own gets `boosts`, or those of the method if that is `None`;
 /// `+none` switches all off.
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn items_say_which_boosts_are_on() {
+    fn items_select_boosts() {
         let labels = |list: &str, boosts: Option<&[Boost]>| -> Vec<String> {
             contenders(list, boosts).unwrap().iter().map(Stacked::label).collect()
         };

@@ -30,22 +30,23 @@ impl CellInputs {
     /// If there is a partition file and it cannot be read.
     pub fn of(experiment: &Experiment) -> Result<Self> {
         let file = experiment.config().partition.file();
-        let digest = |path: &Path| match std::fs::read(path) {
-            Ok(bytes) => Ok(blake3::hash(&bytes)),
-            Err(source) => Err(boostfgl_report::Error::io(path, source)),
-        };
         Ok(Self {
             data: experiment.fingerprint().clone(),
-            partition: file.map(digest).transpose()?,
+            partition: file.map(digest_of_file).transpose()?,
         })
     }
+}
+
+fn digest_of_file(path: &Path) -> Result<Hash> {
+    let bytes = std::fs::read(path).map_err(|error| boostfgl_report::Error::io(path, error))?;
+    Ok(blake3::hash(&bytes))
 }
 
 /// The digest of the cell with this configuration and seed, made from these inputs, in hexadecimal.
 pub fn of_cell(config: &Config, seed: u64, inputs: &CellInputs) -> String {
     let mut identity = config.clone();
-    // Left out of the digest below: of the dataset's name only one consequence counts, whether the
-    // split is that of the data.
+    // The name of the dataset is not part of the digest. It affects the results in one way only: it
+    // decides whether the split is that of the data.
     if identity.split.source == SplitSource::Auto && Data::known(&config.dataset).is_some() {
         identity.split.source = SplitSource::Shares;
     }
@@ -59,15 +60,18 @@ pub fn of_cell(config: &Config, seed: u64, inputs: &CellInputs) -> String {
         from_file.file = None;
     }
     let mut hasher = Hasher::new();
-    // With its length, so that no two sequences of parts have the same bytes.
-    let mut part = |bytes: &[u8]| {
-        hasher.update(&(bytes.len() as u64).to_le_bytes());
-        hasher.update(bytes);
-    };
-    part(concat!("boostfgl cell, ", env!("CARGO_PKG_VERSION")).as_bytes());
-    part(inputs.data.whole.as_bytes());
-    part(identity.to_toml().as_bytes());
-    part(inputs.partition.as_ref().map_or(&[], |digest| digest.as_bytes().as_slice()));
+    let toml = identity.to_toml();
+    let parts: [&[u8]; 4] = [
+        concat!("boostfgl cell, ", env!("CARGO_PKG_VERSION")).as_bytes(),
+        inputs.data.whole.as_bytes(),
+        toml.as_bytes(),
+        inputs.partition.as_ref().map_or(&[], |digest| digest.as_bytes().as_slice()),
+    ];
+    for part in parts {
+        // With its length, so that no two sequences of parts have the same bytes.
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part);
+    }
     hasher.finalize().to_hex().to_string()
 }
 

@@ -49,9 +49,9 @@ pub struct Grid {
 /// A cell that ran, or that was in the store.
 #[derive(Clone, Debug)]
 pub struct FinishedCell {
-    /// Its result, or why there is none.
+    /// Its result, or the error.
     pub outcome: Outcome,
-    /// Its curves and diagnostics, if they were asked for.
+    /// Its curves and diagnostics, if requested.
     pub detail: Option<Box<Detail>>,
 }
 
@@ -60,13 +60,13 @@ pub struct FinishedCell {
 pub struct Cells {
     /// By variant, method and seed; `None` for a cell that neither was stored nor ran.
     pub cells: Vec<Option<FinishedCell>>,
-    /// How many were in the store.
+    /// The number of cells that were in the store.
     pub reused: usize,
-    /// How many ran.
+    /// The number of cells that ran.
     pub ran: usize,
 }
 
-/// What a grid may use.
+/// The resources of a grid.
 #[derive(Clone, Copy, Debug)]
 pub struct Resources {
     /// Threads in all.
@@ -95,9 +95,9 @@ impl GridProgress for () {}
 pub struct GridOutcome {
     /// The comparison.
     pub comparison: Comparison,
-    /// How many cells there are.
+    /// The number of cells.
     pub cells: usize,
-    /// How many of them were in the store.
+    /// The number of cells in the store.
     pub reused: usize,
 }
 
@@ -156,12 +156,12 @@ impl Grid {
     #[must_use]
     pub fn examined(mut self, diagnostics: &[DiagnosticKind]) -> Self {
         self.examined = true;
-        let watched = |experiment: Experiment| experiment.with_diagnostics(diagnostics.to_vec());
-        self.experiments = self
-            .experiments
-            .into_iter()
-            .map(|methods| methods.into_iter().map(watched).collect())
-            .collect();
+        for methods in &mut self.experiments {
+            *methods = std::mem::take(methods)
+                .into_iter()
+                .map(|experiment| experiment.with_diagnostics(diagnostics.to_vec()))
+                .collect();
+        }
         self
     }
 
@@ -246,7 +246,7 @@ impl Grid {
         Ok((cells, jobs))
     }
 
-    /// Whether a stored cell has all that is asked for.
+    /// Whether a stored cell has everything requested.
     fn suffices(&self, job: &Job, record: &CellRecord) -> bool {
         let wanted = self.experiments[job.dataset][job.method].diagnostics();
         !self.examined || record.detail.as_ref().is_some_and(|detail| detail.covers(wanted))

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 
-/// What a worker sends.
+/// A message of a worker.
 enum Event {
     /// A round has ended.
     Round { job: usize },
@@ -25,7 +25,7 @@ enum Event {
     Cell { job: usize, finished: FinishedCell },
 }
 
-/// How many threads each of the workers gets.
+/// The number of threads of each worker.
 pub(super) fn threads_per_cell(cells: usize, threads: usize) -> Vec<usize> {
     let workers = cells.min(threads);
     (0..workers).map(|at| threads / workers + usize::from(at < threads % workers)).collect()
@@ -51,7 +51,7 @@ pub(super) fn run(
             let (queue, sender) = (&queue, sender.clone());
             scope.spawn(move || queue.work(pool, &sender));
         }
-        // Only workers hold senders now, so that the loop ends with the last of them.
+        // Only workers hold senders now, so the loop ends when the last worker ends.
         drop(sender);
         for event in receiver {
             if let Err(error) = collector.collect(event) {
@@ -163,14 +163,18 @@ impl<'a> Queue<'a> {
         // The longest first, so that no thread is idle for long at the end. The sort is stable:
         // cells that share a partition stay together.
         order.sort_by(|&one, &other| grid.work(&jobs[other]).total_cmp(&grid.work(&jobs[one])));
-        let per_seed = || grid.seeds.iter().map(|_| OnceLock::new()).collect();
+        let partitions = grid
+            .experiments
+            .iter()
+            .map(|_| grid.seeds.iter().map(|_| OnceLock::new()).collect())
+            .collect();
         Self {
             grid,
             jobs,
             order,
             next: AtomicUsize::new(0),
             stopped: AtomicBool::new(false),
-            partitions: grid.experiments.iter().map(|_| per_seed()).collect(),
+            partitions,
             budget: MemoryBudget::new(memory),
             alone,
         }

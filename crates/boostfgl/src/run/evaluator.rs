@@ -49,7 +49,7 @@ impl<'a> Evaluator<'a> {
         })
     }
 
-    /// What diagnostics may read about the nodes.
+    /// The information about nodes that diagnostics may read.
     pub(crate) fn subject(&self, seed: u64) -> Subject<'_> {
         Subject {
             labels: self.graph.labels(),

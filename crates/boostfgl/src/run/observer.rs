@@ -1,4 +1,4 @@
-//! What happens after each round of a seed: it is evaluated, recorded and saved.
+//! Evaluates, records and saves each round of a seed.
 
 use super::evaluator::Evaluator;
 use super::recorder::refusal;

@@ -46,7 +46,7 @@ impl<'a> Recorder<'a> {
         Ok(Self { folder, rounds, predictions: folder.predictions()?, names })
     }
 
-    /// How many lines `rounds.jsonl` has.
+    /// The number of lines of `rounds.jsonl`.
     pub(crate) fn lines(&self) -> usize {
         self.rounds.lines()
     }
@@ -178,7 +178,7 @@ impl<'a> Recorder<'a> {
     pub(crate) fn abandon(self) {
         let Self { folder, rounds, predictions, .. } = self;
         drop((rounds, predictions));
-        // The user must see the error that led here, not one about cleaning up.
+        // An error of the removal is ignored: the error that ended the run is the one to report.
         for name in [RunFolder::ROUNDS, RunFolder::CONFIG] {
             let _ = boostfgl_disk::remove_file(folder.file(name));
         }
@@ -190,14 +190,13 @@ impl<'a> Recorder<'a> {
     pub(crate) fn finish(self, summary: &Summary) -> Result<Option<String>> {
         self.rounds.finish()?;
         self.predictions.finish()?;
-        let unwritten = |error: boostfgl_report::Error| {
+        let report =
+            report(self.folder, Some(summary)).and_then(|html| self.folder.write_report(&html));
+        let note = report.err().map(|error| {
             // The report of an earlier attempt would show an earlier state.
             let _ = boostfgl_disk::remove_file(self.folder.file(RunFolder::REPORT));
             format!("no {} was written: {error}", RunFolder::REPORT)
-        };
-        let report =
-            report(self.folder, Some(summary)).and_then(|html| self.folder.write_report(&html));
-        let note = report.err().map(unwritten);
+        });
         self.folder.write_summary(summary)?;
         Ok(note)
     }

@@ -29,7 +29,7 @@ pub(super) struct SeedTask {
     pub(super) unfinished: Option<UnfinishedSeed>,
 }
 
-/// Where the results of a seed go.
+/// The destination of the results of a seed.
 pub(super) struct Output<'a, 'r> {
     pub(super) progress: &'a mut dyn Progress,
     /// `None` for a run in memory.
@@ -116,7 +116,7 @@ pub(super) fn train_seed(
     Ok(FinishedSeed { run, summary, spent, recorded })
 }
 
-/// What the rounds of a seed leave behind.
+/// The results of the rounds of a seed.
 struct TrainedSeed {
     outcome: Outcome<f32>,
     /// `None` without diagnostics.
@@ -234,7 +234,7 @@ fn summarize(
     Ok(summary.with_data(experiment.fingerprint().clone()))
 }
 
-/// How many updates were refused for each reason.
+/// The number of refused updates for each reason.
 fn count_by_reason(refused: &[Refused]) -> BTreeMap<String, u64> {
     let mut counts = BTreeMap::new();
     for refused in refused {

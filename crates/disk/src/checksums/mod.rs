@@ -237,24 +237,27 @@ fn parse(bytes: &[u8]) -> Result<BTreeMap<String, String>, String> {
         .map_err(|_| "expected UTF-8 text, found other bytes".to_owned())?;
     let mut sums = BTreeMap::new();
     for (at, line) in text.split_inclusive('\n').enumerate() {
-        let wrong = |expected: &str| format!("line {}: expected {expected}", at + 1);
-        let line = line
-            .strip_suffix('\n')
-            .ok_or_else(|| wrong("a complete line, found a truncated one"))?;
         let (sum, name) =
-            line.split_once("  ").ok_or_else(|| wrong("a checksum, two spaces and a name"))?;
-        if sum.len() != 64 || !sum.bytes().all(is_lower_hexadecimal) {
-            return Err(wrong("64 lower-case hexadecimal digits"));
-        }
-        // A list may come from elsewhere: it must not make this program read outside its folder.
-        if name.is_empty() || name.contains(['/', '\\']) || name == ".." {
-            return Err(wrong("the name of a file in the same folder"));
-        }
+            parse_line(line).map_err(|expected| format!("line {}: expected {expected}", at + 1))?;
         if sums.insert(name.to_owned(), sum.to_owned()).is_some() {
-            return Err(wrong("every name once"));
+            return Err(format!("line {}: expected every name once", at + 1));
         }
     }
     Ok(sums)
+}
+
+/// The checksum and the name in one line, or what was expected.
+fn parse_line(line: &str) -> Result<(&str, &str), &'static str> {
+    let line = line.strip_suffix('\n').ok_or("a complete line, found a truncated one")?;
+    let (sum, name) = line.split_once("  ").ok_or("a checksum, two spaces and a name")?;
+    if sum.len() != 64 || !sum.bytes().all(is_lower_hexadecimal) {
+        return Err("64 lower-case hexadecimal digits");
+    }
+    // A list may come from elsewhere: it must not make this program read outside its folder.
+    if name.is_empty() || name.contains(['/', '\\']) || name == ".." {
+        return Err("the name of a file in the same folder");
+    }
+    Ok((sum, name))
 }
 
 fn is_lower_hexadecimal(byte: u8) -> bool {

@@ -55,7 +55,7 @@ impl FaultPlan {
             std::cmp::Ordering::Equal => self.strike(call, all)?,
             std::cmp::Ordering::Greater => self.aftermath(call, all)?,
         };
-        // After the fault was decided: the call that meets a power cut does not happen any more.
+        // After the fault was decided: the call at which the power is cut is not executed.
         if matches!(self.fault, Fault::PowerCut | Fault::TornCut) {
             self.journal.record(call)?;
         }

@@ -23,7 +23,7 @@ struct Pending {
     change: Change,
 }
 
-/// What is needed to undo a change.
+/// The information needed to undo a change.
 #[derive(Debug)]
 enum Change {
     Created(PathBuf),

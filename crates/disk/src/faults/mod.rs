@@ -39,7 +39,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use crate::Call;
 use fault_plan::FaultPlan;
 
-/// What happens at the n-th call.
+/// The fault at the n-th call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// The disk is full from this call on: this write is short by half, and later calls that need

@@ -1,4 +1,4 @@
-//! Bytes on the disk: digests, and files that appear whole or not at all.
+//! Digests of files, and copies with a limit on their size.
 
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -31,7 +31,7 @@ pub(super) fn compare(path: &Path, expected: Option<&str>, found: String) -> Res
     }
 }
 
-/// A writer that counts and hashes what passes through.
+/// A writer that counts and hashes the bytes written.
 pub(super) struct Hashing<W> {
     inner: W,
     hasher: Sha256,

@@ -1,4 +1,4 @@
-//! Where the files of a dataset are on this machine.
+//! Finds the files of a dataset on this machine.
 
 use std::path::{Path, PathBuf};
 
@@ -16,21 +16,21 @@ use crate::{Error, Result};
 pub struct Lookup {
     /// The folder given by `--data-dir`.
     pub data_dir: Option<PathBuf>,
-    /// What `BOOSTFGL_DATA` says: a folder, or an `http://`, `https://` or `file://` address of
+    /// The value of `BOOSTFGL_DATA`: a folder, or an `http://`, `https://` or `file://` address of
     /// one.
     pub mirror: Option<String>,
-    /// Where fetched files are kept; `None` if this user has no home.
+    /// The folder of downloaded files; `None` if this user has no home folder.
     pub cache: Option<PathBuf>,
 }
 
-/// Files of a dataset that are there.
+/// The files of a dataset that were found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Located {
     /// The dataset.
     pub dataset: &'static Dataset,
-    /// How to read it: `flat-npz`, or the dataset's published format.
+    /// Its format: `flat-npz`, or the dataset's published format.
     pub format: &'static str,
-    /// What to hand to a reader of that format: the file if there is just one, otherwise the
+    /// The path for a reader of that format: the file if there is just one, otherwise the
     /// folder.
     pub path: PathBuf,
     /// The files, each with its SHA-256 where one is known.
@@ -55,7 +55,7 @@ impl Lookup {
         }
     }
 
-    /// Finds the files without touching the network. Checksums are not looked at: see
+    /// Finds the files without using the network. Checksums are not compared: see
     /// [`Located::check`].
     ///
     /// # Errors

@@ -1,8 +1,7 @@
 //! The datasets known by name: origin, checksums, licence, flaws, and where to find them.
 //!
-//! [`DATASETS`] is the table. [`Lookup`] finds a dataset's files on this machine or brings them
-//! here; reading them is the readers' business, so a [`Located`] only names the format and the
-//! path.
+//! [`DATASETS`] is the table. [`Lookup`] finds a dataset's files on this machine or downloads them.
+//! The readers read them: a [`Located`] has the format and the path.
 
 mod files;
 mod lookup;
@@ -25,7 +24,7 @@ pub struct Dataset {
     pub name: &'static str,
     /// Other names it is known by.
     pub aliases: &'static [&'static str],
-    /// What it is, in a few words.
+    /// A description in a few words.
     pub title: &'static str,
     /// The format of the published files: `planetoid`, `gnn-benchmark`, `heterophilous` or `ogb`.
     pub format: &'static str,
@@ -41,9 +40,9 @@ pub struct Dataset {
     pub flat: Option<Flat>,
     /// The licence of the origin.
     pub licence: &'static str,
-    /// What a correct reading counts.
+    /// The expected counts.
     pub counts: Counts,
-    /// What one should know before trusting results on it; may be empty.
+    /// Known flaws that affect results; may be empty.
     pub flaws: &'static str,
     /// Shares of training, validation and test nodes in the protocol.
     pub split: [f64; 3],
@@ -91,16 +90,23 @@ impl Dataset {
         let numbers = (nodes as u64).saturating_mul(features as u64).saturating_mul(16);
         numbers.saturating_add((edges as u64).saturating_mul(32)).saturating_add(64 << 20)
     }
+
+    /// Whether this is its name or an alias, in any case.
+    fn is_called(&self, name: &str) -> bool {
+        self.name.eq_ignore_ascii_case(name)
+            || self.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(name))
+    }
 }
 
-/// What a correct reading of a dataset counts.
+/// The expected counts of a dataset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// Nodes.
     pub nodes: usize,
     /// Distinct undirected edges without self-loops.
     pub edges: usize,
-    /// How many fewer edges are accepted, where only the length of the published list is known.
+    /// The number of edges that may be missing, where only the length of the published list is
+    /// known.
     pub edge_slack: usize,
     /// Features.
     pub features: usize,
@@ -120,11 +126,7 @@ pub struct Counts {
 /// # Errors
 /// [`Error::Unknown`] with the nearest name, be it of a dataset or of a generator preset.
 pub fn find(name: &str) -> Result<&'static Dataset> {
-    let named = |dataset: &&Dataset| {
-        dataset.name.eq_ignore_ascii_case(name)
-            || dataset.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(name))
-    };
-    DATASETS.iter().find(named).ok_or_else(|| {
+    DATASETS.iter().find(|dataset| dataset.is_called(name)).ok_or_else(|| {
         let datasets =
             DATASETS.iter().flat_map(|d| std::iter::once(&d.name).chain(d.aliases)).copied();
         Error::unknown(

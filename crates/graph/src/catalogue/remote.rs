@@ -1,4 +1,4 @@
-//! Bringing files here: from a mirror, or from where they are published.
+//! Downloads files from a mirror, or from where they are published.
 
 use std::fmt::Display;
 use std::io::Write;
@@ -14,11 +14,12 @@ use crate::{Error, Result};
 
 /// A way to download files. This crate has no network access; it reads `file://` addresses itself.
 pub trait Fetch {
-    /// Writes what is at `url` to `to`, telling `progress` the bytes so far and in all, if known.
+    /// Writes the content of `url` to `to`, and calls `progress` with the bytes so far and the
+    /// total, if known. Returns the length that the server announced.
     ///
     /// # Errors
-    /// A sentence saying why it failed, also where the server answered with anything but the file,
-    /// or the connection broke before the end.
+    /// The reason in a sentence, also if the server answered with anything but the file, or the
+    /// connection broke before the end.
     fn fetch(
         &self,
         url: &str,
@@ -31,15 +32,15 @@ pub trait Fetch {
 type Progress<'a> = &'a mut dyn FnMut(&str, u64, Option<u64>);
 
 impl Lookup {
-    /// Finds the files, and brings them into the cache if they are not on this machine: from the
-    /// mirror if `BOOSTFGL_DATA` is an address, otherwise (or if the mirror does not have them)
-    /// from where they are published.
+    /// Finds the files, and downloads them into the cache if they are not on this machine: from
+    /// the mirror if `BOOSTFGL_DATA` is an address, otherwise (or if the mirror does not have
+    /// them) from where they are published.
     ///
-    /// Files are checked against their SHA-256 before any of them appears in the cache. A file that
-    /// is not required and cannot be had is listed in [`Located::missing`].
+    /// Files are checked against their SHA-256 before any of them appears in the cache. An
+    /// optional file that is not available is listed in [`Located::missing`].
     ///
     /// # Errors
-    /// [`Error::Fetch`] if a required file cannot be had, [`Error::Checksum`] if it is not the
+    /// [`Error::Fetch`] if a required file is not available, [`Error::Checksum`] if it is not the
     /// published one, [`Error::Io`] if the cache cannot be written, [`Error::NotFound`] if there is
     /// no cache.
     pub fn fetch(
@@ -54,12 +55,12 @@ impl Lookup {
         };
         let Some(cache) = &self.cache else { return Err(missing) };
         create_dir_all(cache)?;
-        let mut bring = Bring { cache, fetch, progress, most: dataset.most_bytes() };
+        let mut download = Download { cache, fetch, progress, most: dataset.most_bytes() };
 
-        let result = match self.address().map(|address| bring.mirrored(address, dataset)) {
+        let result = match self.address().map(|address| download.mirrored(address, dataset)) {
             Some(Ok(())) => Ok(()),
             Some(Err(Error::Fetch { url, reason })) => {
-                bring.published(dataset).map_err(|error| match error {
+                download.published(dataset).map_err(|error| match error {
                     Error::Fetch { url: origin, reason: also } => Error::Fetch {
                         url: origin,
                         reason: format!("{also} (and from the mirror {url}: {reason})"),
@@ -68,15 +69,15 @@ impl Lookup {
                 })
             }
             Some(Err(other)) => Err(other),
-            None => bring.published(dataset),
+            None => download.published(dataset),
         };
         result?;
         in_folder(cache, dataset).ok_or(missing)
     }
 }
 
-/// One attempt to bring a dataset into the cache.
-struct Bring<'a> {
+/// One attempt to download a dataset into the cache.
+struct Download<'a> {
     cache: &'a Path,
     fetch: &'a dyn Fetch,
     progress: Progress<'a>,
@@ -84,11 +85,12 @@ struct Bring<'a> {
     most: u64,
 }
 
-/// A verified file that waits outside the cache proper until all of its dataset are there.
+/// A verified file under a temporary name. It is renamed once all files of its dataset are
+/// verified.
 type Staged = AtomicFile;
 
-impl Bring<'_> {
-    /// Tries the forms a folder may have, complete ones first.
+impl Download<'_> {
+    /// Downloads from a mirror. Tries the forms a folder may have, complete ones first.
     fn mirrored(&mut self, address: &str, dataset: &Dataset) -> Result<()> {
         let address = address.trim_end_matches('/');
         let mut forms = vec![Form::Published("raw/"), Form::Published("")];
@@ -100,11 +102,11 @@ impl Bring<'_> {
             let result = match (form, dataset.flat) {
                 (Form::Flat, Some(flat)) => {
                     let url = format!("{address}/{}", flat.name);
-                    self.one(&url, flat.name.as_ref(), Some(flat.sha256)).map(|staged| vec![staged])
+                    self.file(&url, flat.name.as_ref(), Some(flat.sha256)).map(|file| vec![file])
                 }
                 (Form::Flat, None) => continue,
                 (Form::Published(prefix), _) => {
-                    self.each(&format!("{address}/{prefix}{}", dataset.folder), dataset)
+                    self.files(&format!("{address}/{prefix}{}", dataset.folder), dataset)
                 }
             };
             match result {
@@ -113,7 +115,7 @@ impl Bring<'_> {
                 Err(other) => return Err(other),
             }
         }
-        // The first form is the one a mirror should have: its failure says most.
+        // The first form is the one a mirror should have: its error is the most informative.
         Err(first.unwrap_or_else(|| Error::Fetch {
             url: address.to_owned(),
             reason: "no such dataset".to_owned(),
@@ -123,17 +125,17 @@ impl Bring<'_> {
     fn published(&mut self, dataset: &Dataset) -> Result<()> {
         let staged = match dataset.archive {
             Some(archive) => self.unpack(archive, dataset)?,
-            None => self.each(dataset.origin.trim_end_matches('/'), dataset)?,
+            None => self.files(dataset.origin.trim_end_matches('/'), dataset)?,
         };
         keep(staged)
     }
 
     /// All files of the published form, one by one.
-    fn each(&mut self, address: &str, dataset: &Dataset) -> Result<Vec<Staged>> {
+    fn files(&mut self, address: &str, dataset: &Dataset) -> Result<Vec<Staged>> {
         let mut staged = Vec::new();
         for file in dataset.files {
             let target = Path::new(dataset.folder).join(file.name);
-            match self.one(&format!("{address}/{}", file.name), &target, file.sha256) {
+            match self.file(&format!("{address}/{}", file.name), &target, file.sha256) {
                 Ok(done) => staged.push(done),
                 Err(Error::Fetch { .. }) if !file.required => {}
                 Err(error) => return Err(error),
@@ -142,8 +144,8 @@ impl Bring<'_> {
         Ok(staged)
     }
 
-    /// Brings one file to a temporary place in the cache and checks it.
-    fn one(&mut self, url: &str, target: &Path, sha256: Option<&str>) -> Result<Staged> {
+    /// Downloads one file under a temporary name in the cache and checks it.
+    fn file(&mut self, url: &str, target: &Path, sha256: Option<&str>) -> Result<Staged> {
         let mut file = self.temporary(target)?;
         let name = target.file_name().unwrap_or(target.as_os_str()).to_string_lossy();
         let mut hashing = Hashing::within(&mut file, self.most);
@@ -153,34 +155,31 @@ impl Bring<'_> {
             None => self.fetch.fetch(url, &mut hashing, &mut progress),
         };
         let (digest, bytes) = hashing.finish();
-        let failed = |reason| Error::Fetch { url: url.to_owned(), reason };
-        let promised = got.map_err(failed)?;
-        if promised != bytes {
-            return Err(failed(format!("{promised} bytes were promised, {bytes} arrived")));
+        let announced = got.map_err(|reason| fetch_error(url, reason))?;
+        if announced != bytes {
+            let reason = format!("{announced} bytes were announced, {bytes} arrived");
+            return Err(fetch_error(url, reason));
         }
         compare(Path::new(url), sha256, digest)?;
         Ok(file)
     }
 
-    /// Brings the archive and takes the published files out of it.
+    /// Downloads the archive and extracts the published files.
     fn unpack(&mut self, archive: &str, dataset: &Dataset) -> Result<Vec<Staged>> {
         let url = format!("{}{archive}", dataset.origin);
-        let mut zip = self.one(&url, archive.as_ref(), None)?;
-        let broken = |reason: String| Error::Fetch { url: url.clone(), reason };
-        let mut archive =
-            Archive::new(zip.reopen()?).map_err(|e| broken(format!("not a zip archive: {e}")))?;
+        let mut zip = self.file(&url, archive.as_ref(), None)?;
+        let mut archive = Archive::new(zip.reopen()?)
+            .map_err(|e| fetch_error(&url, format!("not a zip archive: {e}")))?;
         let mut staged = Vec::new();
         for file in dataset.files {
             let member = file.member.unwrap_or(file.name);
-            let in_archive =
-                |reason: &dyn Display| broken(format!("{member} in the archive: {reason}"));
-            let inside = match archive.entry(member).map_err(|e| in_archive(&e))? {
+            let inside = match archive.entry(member).map_err(|e| member_error(&url, member, e))? {
                 Some(inside) => inside,
                 None if !file.required => continue,
-                None => return Err(in_archive(&"no such entry")),
+                None => return Err(member_error(&url, member, "no such entry")),
             };
             staged.push(self.extract(inside, file, dataset).map_err(|error| match error {
-                Error::Io { source, .. } => in_archive(&source),
+                Error::Io { source, .. } => member_error(&url, member, source),
                 other => other,
             })?);
         }
@@ -196,19 +195,27 @@ impl Bring<'_> {
         Ok(temporary)
     }
 
-    /// A file that vanishes unless it is kept, on the cache's own disk so that keeping it is a
-    /// rename.
+    /// A temporary file, on the same file system as the cache so that it can be renamed into it.
     fn temporary(&self, target: &Path) -> Result<Staged> {
         Ok(AtomicFile::create_in(self.cache, self.cache.join(target))?)
     }
 }
 
-/// How a mirror may hold a dataset.
+/// The forms in which a mirror may hold a dataset.
 enum Form {
     /// One npz.
     Flat,
     /// Published files, in a folder under this prefix.
     Published(&'static str),
+}
+
+fn fetch_error(url: &str, reason: String) -> Error {
+    Error::Fetch { url: url.to_owned(), reason }
+}
+
+/// The error for one file of a downloaded archive.
+fn member_error(url: &str, member: &str, reason: impl Display) -> Error {
+    fetch_error(url, format!("{member} in the archive: {reason}"))
 }
 
 /// Renames verified files to their final names.

@@ -53,7 +53,7 @@ pub const DATASETS: &[Dataset] = &[
         }),
         licence: "MIT",
         counts: Counts { nodes: 2_708, edges: 5_278, edge_slack: 0, features: 1_433, classes: 7 },
-        flaws: "151 of the 5,429 published links are repetitions.",
+        flaws: "151 of the 5,429 published links are duplicates.",
         split: [0.2, 0.4, 0.4],
         learning_rate: 1e-2,
     },
@@ -107,8 +107,8 @@ pub const DATASETS: &[Dataset] = &[
         licence: "MIT",
         counts: Counts { nodes: 3_327, edges: 4_552, edge_slack: 0, features: 3_703, classes: 6 },
         flaws: "15 test nodes are missing from the published index: they have neither features \
-            nor label (the flat npz, like many copies, gives them class 0). 48 nodes touch no \
-            edge; the published lists hold self-loops and repetitions.",
+            nor label (the flat npz, like many copies, gives them class 0). 48 nodes have no \
+            edge; the published lists contain self-loops and duplicates.",
         split: [0.2, 0.4, 0.4],
         learning_rate: 1e-2,
     },
@@ -161,7 +161,7 @@ pub const DATASETS: &[Dataset] = &[
         }),
         licence: "MIT",
         counts: Counts { nodes: 19_717, edges: 44_324, edge_slack: 0, features: 500, classes: 3 },
-        flaws: "A few published links are self-loops or repetitions.",
+        flaws: "A few published links are self-loops or duplicates.",
         split: [0.2, 0.4, 0.4],
         learning_rate: 1e-2,
     },
@@ -242,8 +242,8 @@ pub const DATASETS: &[Dataset] = &[
         }),
         licence: "MIT",
         counts: Counts { nodes: 2_277, edges: 31_371, edge_slack: 0, features: 2_325, classes: 5 },
-        flaws: "Contains duplicated nodes: 68 % of test nodes have a twin among the training \
-            nodes, so results are inflated. Prefer chameleon-filtered.",
+        flaws: "Contains duplicated nodes: 68 % of the test nodes have a duplicate among the \
+            training nodes, which inflates results. Prefer chameleon-filtered.",
         split: [0.48, 0.32, 0.2],
         learning_rate: 1e-2,
     },
@@ -285,8 +285,8 @@ pub const DATASETS: &[Dataset] = &[
         }),
         licence: "MIT",
         counts: Counts { nodes: 5_201, edges: 198_353, edge_slack: 0, features: 2_089, classes: 5 },
-        flaws: "Contains duplicated nodes that leak from training to test, so results are \
-            inflated. Prefer squirrel-filtered.",
+        flaws: "Contains nodes that are duplicated between training and test, which inflates \
+            results. Prefer squirrel-filtered.",
         split: [0.48, 0.32, 0.2],
         learning_rate: 1e-2,
     },
@@ -386,8 +386,9 @@ pub const DATASETS: &[Dataset] = &[
             features: 128,
             classes: 40,
         },
-        flaws: "Copies without node-feat.csv.gz are common; features are then planted from the \
-            labels and the graph's name says so. No checksum of node-feat.csv.gz is known here.",
+        flaws: "Copies without node-feat.csv.gz are common. Features are then drawn from the \
+            labels, which the name of the graph states. The catalogue has no checksum of \
+            node-feat.csv.gz.",
         split: [0.6, 0.2, 0.2],
         learning_rate: 5e-3,
     },
@@ -458,8 +459,8 @@ pub const DATASETS: &[Dataset] = &[
             features: 100,
             classes: 47,
         },
-        flaws: "No checksum is known here, so files are taken as they are. The published list of \
-            61,859,140 pairs holds a few repetitions and self-loops.",
+        flaws: "The catalogue has no checksums, so files are used unverified. The published list \
+            of 61,859,140 pairs contains a few duplicates and self-loops.",
         split: [0.1, 0.05, 0.85],
         learning_rate: 5e-3,
     },

@@ -9,10 +9,10 @@ use crate::{Error, Result, Stream};
 /// Edges drawn from one stream. Part of the format of a seed: another size gives other graphs.
 const CHUNK: usize = 1 << 16;
 
-/// How often an edge is tried; one that is not found is left to the next round.
+/// Draws per edge; an edge that is not found is left to the next round.
 const TRIES: usize = 32;
 
-/// How often missing edges are drawn again before the spec is called too tight.
+/// Rounds in which missing edges are drawn again, before the spec is refused as too tight.
 const ROUNDS: u64 = 400;
 
 /// `spec.edges` distinct pairs (u, v) with u < v, in increasing order.
@@ -36,8 +36,7 @@ pub(super) fn draw(
         if missing == 0 {
             return Ok(edges);
         }
-        // Duplicates were dropped, so that some edges are missing and the mix may be off: what is
-        // drawn now makes up for both.
+        // Dropped duplicates leave edges missing and may shift the mix: this round corrects both.
         let other = edges.iter().filter(|(u, v)| !sampler.same(*u, *v)).count();
         let other = wanted_other.saturating_sub(other).min(missing);
         sampler.fill(&mut edges, Colour::Other, other, seed, round);
@@ -96,7 +95,7 @@ impl Sampler<'_> {
         }
     }
 
-    /// Appends up to `count` edges of one colour, shared out between pockets and the rest.
+    /// Appends up to `count` edges of one colour, divided between pockets and regular nodes.
     fn fill(
         &self,
         edges: &mut Vec<(u32, u32)>,
@@ -113,13 +112,11 @@ impl Sampler<'_> {
             libm::round(count as f64 * pocket / (pocket + regular).max(f64::MIN_POSITIVE)) as usize;
         let parts = [(&self.nodes.pockets, pocket), (&self.nodes.regular, count - pocket)];
         for (part, (wheel, count)) in (0..).zip(parts) {
-            let stream =
-                |chunk| Stream::new(seed, "generator/edges", &[round, colour as u64, part, chunk]);
-            self.fill_from(edges, wheel, colour, count, stream);
+            self.fill_from(edges, wheel, colour, count, seed, [round, part]);
         }
     }
 
-    /// Appends up to `count` edges with their first end on `wheel`.
+    /// Appends up to `count` edges with their first end on `wheel`, number `part` of the round.
     ///
     /// First ends are stratified, the i-th drawn from the i-th of `count` equal parts of the
     /// weight: in proportion to weight all the same, but in the order of the wheel, so that memory
@@ -130,10 +127,12 @@ impl Sampler<'_> {
         wheel: &Wheel,
         colour: Colour,
         count: usize,
-        stream: impl Fn(u64) -> Stream,
+        seed: u64,
+        [round, part]: [u64; 2],
     ) {
         for (chunk, start) in (0..count).step_by(CHUNK).enumerate() {
-            let mut stream = stream(chunk as u64);
+            let path = [round, colour as u64, part, chunk as u64];
+            let mut stream = Stream::new(seed, "generator/edges", &path);
             for i in start..count.min(start + CHUNK) {
                 let first = wheel.at((i as f64 + stream.unit()) / count as f64);
                 edges.extend(first.and_then(|u| self.edge(u, colour, &mut stream)));
@@ -143,11 +142,11 @@ impl Sampler<'_> {
 
     /// An edge from `u`, smaller end first; `None` if no try finds another end.
     fn edge(&self, u: u32, colour: Colour, stream: &mut Stream) -> Option<(u32, u32)> {
-        let other_end = |_| match colour {
+        let end = (0..TRIES).find_map(|_| match colour {
             Colour::Other => self.other_class(u, stream),
             Colour::Same => self.same_class(u, stream),
-        };
-        (0..TRIES).find_map(other_end).map(|v| (u.min(v), u.max(v)))
+        });
+        end.map(|v| (u.min(v), u.max(v)))
     }
 
     /// Another end for `u` in its class, mostly in its community; `None` if the draw is `u` itself.

@@ -7,7 +7,7 @@ use crate::{Features, Result, SparseRows, Stream};
 /// Nodes drawn from one stream. Part of the format of a seed: another size gives other graphs.
 const CHUNK: usize = 1 << 12;
 
-/// What the features of a node depend on.
+/// The parameters of the features of a node.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Topic {
     /// Its class; without one there is only noise.
@@ -18,17 +18,17 @@ pub(super) struct Topic {
     pub(super) drift: f64,
 }
 
-/// Which topic each of the nodes 0..n has.
+/// The topics of the nodes 0..n.
 pub(super) struct Topics<'a> {
     /// Number of nodes n.
     pub(super) nodes: usize,
     /// Number of classes C.
     pub(super) classes: usize,
-    /// The topic of a node.
-    pub(super) of: &'a dyn Fn(usize) -> Topic,
+    /// Returns the topic of a node.
+    pub(super) of_node: &'a dyn Fn(usize) -> Topic,
 }
 
-/// One row per node, as [`FeatureSpec`] says.
+/// One row per node, drawn as [`FeatureSpec`] describes.
 pub(super) fn draw(
     spec: &FeatureSpec,
     topics: &Topics,
@@ -64,13 +64,15 @@ fn dense(
         progress("features", start as f64 / n as f64);
         let mut noise = Normals::new(chunk_stream(seed, chunk));
         for v in start..n.min(start + CHUNK) {
-            let Topic { class, second, drift } = (topics.of)(v);
-            let centre = |class: u32| &centres[class as usize * columns..][..columns];
+            let Topic { class, second, drift } = (topics.of_node)(v);
             match class {
                 Some(class) => {
-                    let pairs = centre(class).iter().zip(centre(second));
+                    let own = &centres[class as usize * columns..][..columns];
+                    let second = &centres[second as usize * columns..][..columns];
                     values.extend(
-                        pairs.map(|(c, s)| ((1.0 - drift) * c + drift * s + noise.next()) as f32),
+                        own.iter()
+                            .zip(second)
+                            .map(|(c, s)| ((1.0 - drift) * c + drift * s + noise.next()) as f32),
                     );
                 }
                 None => values.extend((0..columns).map(|_| noise.next() as f32)),
@@ -103,7 +105,7 @@ impl Normals {
     }
 }
 
-/// The vocabulary: the words that each class prefers, and how often words occur at all.
+/// The vocabulary: the words that each class prefers, and the frequencies of all words.
 struct Words {
     columns: usize,
     signal: f64,
@@ -116,23 +118,20 @@ struct Words {
 
 impl Words {
     fn new(columns: usize, classes: usize, signal: f64, seed: u64) -> Self {
-        let shuffled = |path: &[u64]| {
-            let mut words: Vec<u32> = (0..columns as u32).collect();
-            Stream::new(seed, "generator/words", path).shuffle(&mut words);
-            words
-        };
-        let preferred = (0..classes).map(|class| {
-            let mut words = shuffled(&[class as u64]);
+        let mut preferred = Vec::with_capacity(classes);
+        for class in 0..classes {
+            let mut words = shuffled_words(columns, seed, &[class as u64]);
             words.truncate((columns / classes).max(1));
-            words
-        });
+            preferred.push(words);
+        }
+        let by_rank = shuffled_words(columns, seed, &[]);
         let mut sum = 0.0;
-        let frequency = |rank: usize| {
+        let mut cumulative = Vec::with_capacity(columns);
+        for rank in 0..columns {
             sum += 1.0 / (rank + 1) as f64;
-            sum
-        };
-        let cumulative = (0..columns).map(frequency).collect();
-        Self { columns, signal, preferred: preferred.collect(), by_rank: shuffled(&[]), cumulative }
+            cumulative.push(sum);
+        }
+        Self { columns, signal, preferred, by_rank, cumulative }
     }
 
     fn draw(
@@ -151,7 +150,7 @@ impl Words {
             for v in start..n.min(start + CHUNK) {
                 // Uniform around the mean `per_node`.
                 let length = per_node - per_node / 2 + stream.below(2 * (per_node / 2) + 1);
-                let topic = (topics.of)(v);
+                let topic = (topics.of_node)(v);
                 row.clear();
                 // A class may have fewer words than the row needs: the bound ends the loop then.
                 for _ in 0..64 * length {
@@ -173,6 +172,7 @@ impl Words {
         Ok(Features::Sparse(SparseRows::new(self.columns, &offsets, &indices, &values)?))
     }
 
+    /// Draws one word of a node.
     fn word(&self, topic: Topic, stream: &mut Stream) -> u32 {
         let about_class = stream.unit() < self.signal;
         match topic.class {
@@ -188,4 +188,11 @@ impl Words {
             }
         }
     }
+}
+
+/// All words in an order drawn from the stream of this path.
+fn shuffled_words(columns: usize, seed: u64, path: &[u64]) -> Vec<u32> {
+    let mut words: Vec<u32> = (0..columns as u32).collect();
+    Stream::new(seed, "generator/words", path).shuffle(&mut words);
+    words
 }

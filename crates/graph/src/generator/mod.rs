@@ -23,8 +23,8 @@
 //! | regular, same class | m h − y | a regular node and one of its community (share [`Spec::locality`]) or of its class |
 //!
 //! Every end is drawn ∝ w among the nodes allowed. Where m ≥ n, each node first opens one edge, so
-//! that hardly any is isolated. Loops are redrawn, duplicates removed and drawn again until exactly
-//! m distinct edges stand.
+//! that hardly any is isolated. Loops are redrawn, duplicates removed and drawn again until there
+//! are exactly m distinct edges.
 //!
 //! **Features.** See [`FeatureSpec`]. They depend on the class, so that in a pocket the
 //! neighbourhood misleads, and on the community: each drifts towards a second class by a share δ
@@ -54,7 +54,7 @@ pub use spec::{FeatureSpec, Spec};
 /// Called with the phase and the share of it that is done, from 0 to 1.
 pub type Progress<'a> = &'a mut dyn FnMut(&str, f64);
 
-/// Draws the graph that `spec` describes. The seed has nothing to do with the seeds of training.
+/// Draws the graph that `spec` describes. The seed is independent of the seeds of training.
 ///
 /// ```
 /// use boostfgl_graph::generator::{generate, preset};
@@ -78,12 +78,12 @@ pub fn generate(name: &str, spec: &Spec, seed: u64, progress: Progress) -> Resul
     drop(edges);
     progress("rows", 1.0);
     let labels = Labels::new(nodes.class.iter().map(|&c| Some(c)), class_names(spec.classes))?;
-    let topics = Topics { nodes: spec.nodes, classes: spec.classes, of: &|v| nodes.topic(v) };
+    let topics = Topics { nodes: spec.nodes, classes: spec.classes, of_node: &|v| nodes.topic(v) };
     let features = features::draw(&spec.features, &topics, seed, progress)?;
     Graph::new(name, adjacency, features, labels)
 }
 
-/// Puts features drawn from the labels on a real topology whose own features are not at hand.
+/// Draws features from the labels, for a real topology whose own features are not available.
 ///
 /// The name of the result says so: `name (planted features)`. Nodes without a label get noise only.
 ///
@@ -98,8 +98,11 @@ pub fn plant_features(
     seed: u64,
 ) -> Result<Graph> {
     spec.check(labels.classes())?;
-    let of = |v| Topic { class: labels.get(v), second: 0, drift: 0.0 };
-    let topics = Topics { nodes: labels.len(), classes: labels.classes(), of: &of };
+    let topics = Topics {
+        nodes: labels.len(),
+        classes: labels.classes(),
+        of_node: &|v| Topic { class: labels.get(v), second: 0, drift: 0.0 },
+    };
     let features = features::draw(spec, &topics, seed, &mut |_, _| {})?;
     Graph::new(format!("{name} (planted features)"), adjacency, features, labels)?
         .with_splits(splits)

@@ -17,11 +17,11 @@ pub(super) struct Nodes {
     pub(super) regular: Wheel,
     /// Pocket nodes, ordered by pocket.
     pub(super) pockets: Wheel,
-    /// Where each place lies on its wheel.
+    /// The range of each place on its wheel.
     stretches: Vec<Range<usize>>,
     communities: usize,
     regular_places: usize,
-    /// Per place, the second class its features drift to, and how far.
+    /// Per place, the second class of its features, and the share δ of the drift towards it.
     drift: Vec<(u32, f64)>,
 }
 
@@ -51,7 +51,7 @@ impl Nodes {
             sizes.extend(apportion(size - aside, &within));
         }
 
-        // Pockets take from all classes alike.
+        // Pockets draw from all classes in proportion to their sizes.
         Stream::new(seed, "generator/pockets", &[]).shuffle(&mut pocketed);
         let regular_places = sizes.len();
         let pockets = (pocketed.len() / spec.pocket_size).max(1);
@@ -81,7 +81,7 @@ impl Nodes {
         nodes
     }
 
-    /// What the features of `v` depend on.
+    /// The topic of `v`, from which its features are drawn.
     pub(super) fn topic(&self, v: usize) -> Topic {
         let (second, drift) = self.drift[self.place[v] as usize];
         Topic { class: Some(self.class[v]), second, drift }
@@ -108,15 +108,18 @@ impl Nodes {
 /// drift for pockets.
 fn drifts(spec: &Spec, regular_places: usize, places: usize, seed: u64) -> Vec<(u32, f64)> {
     let mut stream = Stream::new(seed, "generator/drift", &[]);
-    let mut draw = |place: usize| {
+    let mut drifts = Vec::with_capacity(places);
+    for place in 0..places {
         if place >= regular_places {
-            return (stream.below(spec.classes) as u32, spec.drift);
+            drifts.push((stream.below(spec.classes) as u32, spec.drift));
+            continue;
         }
         // A step of 1..C around the circle of classes lands on another class, if there is one.
         let step = 1 + stream.below(spec.classes.max(2) - 1);
-        (((place / spec.communities + step) % spec.classes) as u32, spec.drift * stream.unit())
-    };
-    (0..places).map(&mut draw).collect()
+        let second = ((place / spec.communities + step) % spec.classes) as u32;
+        drifts.push((second, spec.drift * stream.unit()));
+    }
+    drifts
 }
 
 /// Splits `total` in proportion to `shares`: whole parts that sum to it, the largest remainders
@@ -144,14 +147,15 @@ fn apportion(total: usize, shares: &[f64]) -> Vec<usize> {
 /// list begins.
 fn stretches(sizes: &[usize], restart: usize) -> Vec<Range<usize>> {
     let mut start = 0;
-    let stretch = |(place, &size): (usize, &usize)| {
+    let mut ranges = Vec::with_capacity(sizes.len());
+    for (place, &size) in sizes.iter().enumerate() {
         if place == restart {
             start = 0;
         }
+        ranges.push(start..start + size);
         start += size;
-        start - size..start
-    };
-    sizes.iter().enumerate().map(stretch).collect()
+    }
+    ranges
 }
 
 /// Pareto weights, capped so that no expected degree is above `max_degree`.

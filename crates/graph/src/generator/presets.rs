@@ -6,9 +6,9 @@ use crate::{Error, Result};
 /// A generated graph known by name.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Preset {
-    /// What `generate:NAME` asks for.
+    /// The name, as in `generate:NAME`.
     pub name: &'static str,
-    /// What it is like, in one line.
+    /// A description in one line.
     pub description: &'static str,
     /// The numbers.
     pub spec: Spec,

@@ -1,4 +1,4 @@
-//! What a generated graph should look like.
+//! The specification of a generated graph.
 
 use std::fmt::Display;
 
@@ -37,11 +37,11 @@ pub struct Spec {
     /// How far communities drift towards the words or the centre of a second class: δ is uniform in
     /// [0, drift], and the full drift in pockets.
     pub drift: f64,
-    /// What nodes know about themselves.
+    /// The features of nodes.
     pub features: FeatureSpec,
 }
 
-/// How features depend on the class.
+/// The dependence of features on the class.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum FeatureSpec {
@@ -55,7 +55,7 @@ pub enum FeatureSpec {
         columns: usize,
         /// Mean number of words per node.
         per_node: usize,
-        /// Share of words that speak of the class.
+        /// Share of words drawn from those that the class prefers.
         signal: f64,
     },
     /// x_v = signal · ((1 − δ) μ_c + δ μ_s) + ε, with centres μ and noise ε standard normal in d

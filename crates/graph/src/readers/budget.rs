@@ -1,4 +1,4 @@
-//! How much a packed file may unpack to.
+//! A limit on the bytes that a packed file may unpack to.
 //!
 //! Deflate can make a thousand bytes of one, and a zip archive can name the same bytes many times,
 //! so the size of a file alone says little about the memory that reading it takes. All that is
@@ -11,7 +11,7 @@
 
 use std::cell::Cell;
 
-/// What is left to unpack.
+/// The number of bytes that may still be unpacked.
 #[derive(Debug)]
 pub(super) struct Budget {
     granted: Cell<u64>,
@@ -48,10 +48,10 @@ impl Budget {
     }
 }
 
-/// What a file may unpack to however small it is.
+/// The bytes that a file of any size may unpack to.
 const BASE: u64 = 32 << 20;
 
-/// What every packed byte may unpack to.
+/// The bytes that every packed byte may unpack to in addition.
 const RATIO: u64 = 128;
 
 #[cfg(test)]
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_paid_is_gone() {
+    fn paid_bytes_reduce_the_budget() {
         let budget = Budget::new();
         budget.admit(2);
         assert_eq!(budget.left(), (32 << 20) + 256);

@@ -24,7 +24,7 @@ use super::{Detection, Match, Reader, parts};
 use crate::group_column::numbered;
 use crate::{Adjacency, Graph, GroupColumn, Labels, Problems, Result, Role, Split};
 
-/// How to understand the tables, where they do not say it themselves.
+/// Options for reading the tables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CsvOptions {
     /// Whether an edge carries messages from `src` to `dst` only.
@@ -90,7 +90,7 @@ pub fn read_with(folder: &Path, options: CsvOptions) -> Result<Graph> {
     }
 }
 
-/// What `nodes.csv` says.
+/// The content of `nodes.csv`.
 struct Nodes {
     ids: Vec<String>,
     /// The position of each id, and the byte at which its row begins.
@@ -163,8 +163,9 @@ impl Nodes {
         if id.is_empty() {
             table.problem(problems, column, || ("an id".to_owned(), "an empty field".to_owned()));
         } else if let Some(&(_, first)) = self.position.get(id) {
-            let texts = || ("every id once".to_owned(), quoted(id));
-            problems.add_again(table.start(), Some(column + 1), first, texts);
+            problems.add_again(table.start(), Some(column + 1), first, || {
+                ("every id once".to_owned(), quoted(id))
+            });
         } else {
             self.position.insert(id.to_owned(), (position, table.start()));
         }
@@ -173,7 +174,7 @@ impl Nodes {
     }
 }
 
-/// The role a row asks for; without a label a node can have none.
+/// The role in a row; a role without a label is a problem.
 fn role(table: &Table, split: usize, label: usize, problems: &mut Problems<'_>) -> Role {
     let text = table.field(split);
     let role = Role::from_name(text);
@@ -213,20 +214,16 @@ fn read_edges(
     let mut weights = weight.map(|_| Vec::new());
     let mut problems = Problems::new(path);
     while table.next(&mut problems)? {
-        let mut node = |column: usize| {
-            let known = position.get(table.field(column)).map(|(position, _)| *position);
-            if known.is_none() {
-                let texts = || ("an id from nodes.csv".to_owned(), quoted(table.field(column)));
-                table.problem(&mut problems, column, texts);
-            }
-            known
-        };
-        edges.extend(node(source).zip(node(target)));
+        // Both ends are looked up before either is used, so that each unknown id is a problem.
+        let from = node_at(&table, source, position, &mut problems);
+        let to = node_at(&table, target, position, &mut problems);
+        edges.extend(from.zip(to));
         if let (Some(weights), Some(column)) = (&mut weights, weight) {
             let value = table.number(column, &mut problems);
             if value.is_some_and(|value| value <= 0.0) {
-                let texts = || ("a number above 0".to_owned(), quoted(table.field(column)));
-                table.problem(&mut problems, column, texts);
+                table.problem(&mut problems, column, || {
+                    ("a number above 0".to_owned(), quoted(table.field(column)))
+                });
             }
             weights.extend(value);
         }
@@ -235,6 +232,22 @@ fn read_edges(
     let adjacency =
         Adjacency::from_edges(position.len(), &edges, weights.as_deref(), options.directed);
     adjacency.map(|(adjacency, _)| adjacency).map_err(|e| parts::in_file(path, e))
+}
+
+/// The node whose id is in this column; an unknown id is a problem.
+fn node_at(
+    table: &Table,
+    column: usize,
+    position: &HashMap<String, (u32, u64)>,
+    problems: &mut Problems<'_>,
+) -> Option<u32> {
+    let known = position.get(table.field(column)).map(|(position, _)| *position);
+    if known.is_none() {
+        table.problem(problems, column, || {
+            ("an id from nodes.csv".to_owned(), quoted(table.field(column)))
+        });
+    }
+    known
 }
 
 /// The table of nodes.

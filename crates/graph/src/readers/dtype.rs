@@ -4,7 +4,7 @@
 //! bool, `i`, `u`, `f`) and the size in bytes. Complex numbers, strings, dates and Python objects
 //! are not understood on purpose.
 
-/// How one number is stored.
+/// The storage format of one number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct DType {
     kind: Kind,
@@ -88,7 +88,7 @@ impl DType {
 
 /// A Rust number that arrays are read into.
 pub(super) trait Element: Copy {
-    /// What such a number is called in an error.
+    /// The name of such a number in an error.
     const WANTED: &'static str;
 
     /// The number, unless it does not fit.
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn other_types_are_not_understood() {
+    fn other_types_are_refused() {
         for text in ["", "<", "|O", "<U7", "|S3", "<c8", "<f2", "<i16", "<i3", "i4 ", "<b2", "é4"]
         {
             assert_eq!(DType::parse(text), None, "{text}");
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_do_not_fit_are_not_bent() {
+    fn numbers_that_do_not_fit_are_refused() {
         assert_eq!(u32::from_number(Number::Integer(-1)), None);
         assert_eq!(i64::from_number(Number::Float(1.0)), None);
         assert_eq!(u8::from_number(Number::Integer(256)), None);

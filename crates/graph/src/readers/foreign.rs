@@ -5,10 +5,10 @@ use std::path::Path;
 use super::{Format, Reader, TABLE};
 use crate::Error;
 
-/// How many names a message lists.
+/// The most names in a message.
 const LISTED: usize = 8;
 
-/// What a format stores its parts in.
+/// The container of the parts of a format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Container {
     /// Arrays in one npz.
@@ -77,23 +77,30 @@ fn foreign(path: &Path, found: String, expected: String) -> Error {
     Error::Foreign { path: path.to_path_buf(), found, expected }
 }
 
-/// The format that has the largest share of what it needs among these names, with what is missing;
-/// `None` if none has any.
+/// The format of which the largest share of needed parts is among these names, with the missing
+/// parts; `None` if no format has any.
 fn nearest(container: Container, names: &[String]) -> Option<(Format, Vec<&'static str>)> {
-    let is_there = |need: &&&'static str| names.iter().any(|name| has(name, need));
-    let share =
-        |reader: &Reader| reader.needs.iter().filter(is_there).count() * 1000 / reader.needs.len();
-    let candidates = TABLE.iter().filter(|(_, reader)| reader.container() == container);
     // Of several with the same share, the first in the table.
-    let (format, best) = candidates
-        .filter(|(_, reader)| share(reader) > 0)
-        .reduce(|best, other| if share(other.1) > share(best.1) { other } else { best })?;
-    let missing = best.needs.iter().filter(|need| !is_there(need)).copied().collect();
-    Some((*format, missing))
+    let mut nearest: Option<(Format, &Reader, usize)> = None;
+    for (format, reader) in TABLE.iter().filter(|(_, reader)| reader.container() == container) {
+        let present = reader.needs.iter().filter(|need| is_among(names, need)).count();
+        let share = present * 1000 / reader.needs.len();
+        if share > nearest.map_or(0, |(_, _, largest)| largest) {
+            nearest = Some((*format, reader, share));
+        }
+    }
+    let (format, reader, _) = nearest?;
+    let missing = reader.needs.iter().filter(|need| !is_among(names, need)).copied().collect();
+    Some((format, missing))
 }
 
-/// Whether a name is the one that is needed: one of several with `|` between, in which NAME stands
-/// for anything.
+/// Whether any of the names is the one that is needed.
+fn is_among(names: &[String], need: &str) -> bool {
+    names.iter().any(|name| has(name, need))
+}
+
+/// Whether a name matches: `need` lists alternatives separated by `|`, in which NAME matches any
+/// text.
 fn has(name: &str, need: &str) -> bool {
     need.split('|').any(|need| match need.split_once("NAME") {
         Some((before, after)) => {
@@ -130,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_found_comes_first_and_the_nearest_format_next() {
+    fn messages_have_what_was_found_and_the_nearest_format() {
         assert_eq!(
             npz(&["edges", "node_labels", "weights"]),
             "a.npz: found an npz with the arrays edges, node_labels, weights; expected those of a \
@@ -163,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn names_may_stand_for_any_name() {
+    fn patterns_with_name_match_any_name() {
         assert!(has("ind.cora.graph", "ind.NAME.graph") && !has("ind..graph", "ind.NAME.graph"));
         assert!(has("x_indptr", "x|x_indptr") && !has("x_", "x|x_indptr"));
         let message = of_file(Path::new("mine/nodes.csv")).to_string();

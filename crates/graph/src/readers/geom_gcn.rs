@@ -52,7 +52,7 @@ pub fn read(path: &Path) -> Result<Graph> {
         .map_err(|e| parts::in_file(&nodes_path, e))
 }
 
-/// What the node file says, in order of node number.
+/// The content of the node file, in order of node number.
 struct Nodes {
     columns: usize,
     values: Vec<f32>,
@@ -102,23 +102,27 @@ impl Nodes {
         id.trim().parse().map_err(|_| lines.malformed(1, "a node number", quoted(id)))
     }
 
-    /// Puts line i where node `order[i]` belongs.
+    /// Moves line i to the position of node `order[i]`.
     fn sorted(self, order: &[usize], lines: &Lines) -> Result<Self> {
         let mut line_of = vec![None; order.len()];
         for (line, &v) in order.iter().enumerate() {
-            let free = line_of.get_mut(v).filter(|slot| slot.is_none());
-            let expected = || format!("every node number from 0 to {} once", order.len() - 1);
-            *free.ok_or_else(|| {
-                lines.malformed(1, expected(), format!("node {v} twice or out of range"))
-            })? = Some(line);
+            let Some(free @ None) = line_of.get_mut(v) else {
+                let expected = format!("every node number from 0 to {} once", order.len() - 1);
+                return Err(lines.malformed(
+                    1,
+                    expected,
+                    format!("node {v} twice or out of range"),
+                ));
+            };
+            *free = Some(line);
         }
-        let lines_in_order = || line_of.iter().flatten().copied();
-        let row = |line: usize| &self.values[line * self.columns..(line + 1) * self.columns];
-        Ok(Self {
-            columns: self.columns,
-            values: lines_in_order().flat_map(row).copied().collect(),
-            labels: lines_in_order().map(|line| self.labels[line]).collect(),
-        })
+        let mut values = Vec::with_capacity(self.values.len());
+        let mut labels = Vec::with_capacity(self.labels.len());
+        for line in line_of.into_iter().flatten() {
+            values.extend_from_slice(&self.values[line * self.columns..(line + 1) * self.columns]);
+            labels.push(self.labels[line]);
+        }
+        Ok(Self { columns: self.columns, values, labels })
     }
 }
 

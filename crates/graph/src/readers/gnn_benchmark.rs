@@ -52,8 +52,11 @@ fn edges(adjacency: &Csr, path: &Path) -> Result<Vec<(u32, u32)>> {
         let found = format!("{} x {}", adjacency.rows, adjacency.columns);
         return Err(Error::malformed(path, ", array adj_shape", "a square matrix", found));
     }
-    let row = |v: usize| adjacency.row(v).iter().map(move |&u| (v as u32, u));
-    Ok((0..adjacency.rows).flat_map(row).collect())
+    let mut edges = Vec::with_capacity(adjacency.indices.len());
+    for v in 0..adjacency.rows {
+        edges.extend(adjacency.row(v).iter().map(|&u| (v as u32, u)));
+    }
+    Ok(edges)
 }
 
 #[cfg(test)]

@@ -38,16 +38,16 @@ use std::path::{Path, PathBuf};
 use self::foreign::Container;
 use crate::{Error, Graph, Result};
 
-/// What a reader says of its format; each reader has one as `READER`.
+/// The description of a format; each reader has one as `READER`.
 struct Reader {
     /// The name on the command line.
     name: &'static str,
-    /// What the files look like, in one line.
+    /// A description of the files in one line.
     description: &'static str,
     /// The arrays or files that it needs; alternatives have `|` between, and NAME stands for any
     /// name.
     needs: &'static [&'static str],
-    /// What else it may have.
+    /// Optional arrays or files.
     optional: &'static str,
     detection: Detection,
     read: fn(&Path) -> Result<Graph>,
@@ -67,7 +67,7 @@ enum Detection {
     },
 }
 
-/// How well a path fits a format.
+/// Whether a path fits a format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Match {
     No,
@@ -117,7 +117,7 @@ formats! {
 }
 
 impl Reader {
-    /// What the format stores its parts in.
+    /// The container of its parts.
     fn container(&self) -> Container {
         match self.detection {
             Detection::Array(_) => Container::Npz,
@@ -142,7 +142,7 @@ impl Format {
         self.reader().name
     }
 
-    /// What the files look like, in one line.
+    /// A description of the files in one line.
     pub fn description(self) -> &'static str {
         self.reader().description
     }
@@ -152,7 +152,7 @@ impl Format {
         self.reader().needs_in_words()
     }
 
-    /// What else it may have, in words; may be empty.
+    /// Optional arrays or files, in words; may be empty.
     pub fn optional(self) -> &'static str {
         self.reader().optional
     }

@@ -69,18 +69,20 @@ impl Npz {
             return Err(Error::malformed(&self.path, "", format!("an array `{name}`"), found));
         }
         let place = format!(", array {name}");
-        let unreadable = |e: &io::Error| from_io(&self.path, &place, e, "a readable npy array");
-        let entry = self.archive.entry(&format!("{name}.npy")).map_err(|e| unreadable(&e))?;
-        let mut entry = entry.ok_or_else(|| unreadable(&io::ErrorKind::NotFound.into()))?;
-        let header = Header::read(&mut entry).map_err(|e| unreadable(&e))?;
+        let path = &self.path;
+        let entry = self
+            .archive
+            .entry(&format!("{name}.npy"))
+            .and_then(|entry| entry.ok_or_else(|| io::ErrorKind::NotFound.into()));
+        let mut entry = entry.map_err(|e| unreadable(path, &place, &e))?;
+        let header = Header::read(&mut entry).map_err(|e| unreadable(path, &place, &e))?;
         // One-byte numbers on disk may become eight bytes in memory: the larger one counts.
         let in_memory = header.count.saturating_mul(size_of::<T>()) as u64;
         let paid = self.budget.pay(entry.size().max(in_memory));
-        paid.map_err(|(expected, found)| Error::malformed(&self.path, &place, expected, found))?;
-        let values = read_values(&mut entry, &header).map_err(|e| unreadable(&e))?;
-        let values =
-            values.map_err(|found| Error::malformed(&self.path, &place, T::WANTED, found))?;
-        entry.finish().map_err(|e| unreadable(&e))?;
+        paid.map_err(|(expected, found)| Error::malformed(path, &place, expected, found))?;
+        let values = read_values(&mut entry, &header).map_err(|e| unreadable(path, &place, &e))?;
+        let values = values.map_err(|found| Error::malformed(path, &place, T::WANTED, found))?;
+        entry.finish().map_err(|e| unreadable(path, &place, &e))?;
         Ok(Array { values: header.row_major(values), shape: header.shape })
     }
 
@@ -145,7 +147,7 @@ impl Npz {
     }
 }
 
-/// What the text at the start of a npy says, already compared with the size of the entry.
+/// The header of a npy, already compared with the size of the entry.
 struct Header {
     dtype: DType,
     column_major: bool,
@@ -179,29 +181,23 @@ impl Header {
     }
 
     fn parse(text: &str, data_bytes: u64) -> io::Result<Self> {
-        let bad = |key: &str| {
-            broken(format!("a header without a `{key}` that is understood: {}", text.trim_end()))
+        let dtype = value_of(text, "descr")
+            .and_then(|value| value.strip_prefix('\'')?.split_once('\''))
+            .and_then(|(descr, _)| DType::parse(descr))
+            .ok_or_else(|| unknown_value(text, "descr"))?;
+        let column_major = match value_of(text, "fortran_order") {
+            Some(value) if value.starts_with("True") => true,
+            Some(value) if value.starts_with("False") => false,
+            _ => return Err(unknown_value(text, "fortran_order")),
         };
-        let value =
-            |key: &str| text.split_once(&format!("'{key}':")).map(|(_, after)| after.trim_start());
-        let quoted =
-            value("descr").and_then(|v| v.strip_prefix('\'')).and_then(|v| v.split_once('\''));
-        let dtype =
-            quoted.and_then(|(descr, _)| DType::parse(descr)).ok_or_else(|| bad("descr"))?;
-        let column_major = match value("fortran_order") {
-            Some(v) if v.starts_with("True") => true,
-            Some(v) if v.starts_with("False") => false,
-            _ => return Err(bad("fortran_order")),
-        };
-        let inside =
-            value("shape").and_then(|v| v.strip_prefix('(')).and_then(|v| v.split_once(')'));
-        let shape =
-            inside.and_then(|(numbers, _)| parse_shape(numbers)).ok_or_else(|| bad("shape"))?;
+        let shape = value_of(text, "shape")
+            .and_then(|value| value.strip_prefix('(')?.split_once(')'))
+            .and_then(|(numbers, _)| parse_shape(numbers))
+            .ok_or_else(|| unknown_value(text, "shape"))?;
         let count = shape.iter().try_fold(1usize, |product, &n| product.checked_mul(n));
-        let fits = |count: usize| {
-            count.checked_mul(dtype.size()).is_some_and(|bytes| bytes as u64 == data_bytes)
-        };
-        let Some(count) = count.filter(|&count| fits(count)) else {
+        let bytes = count.and_then(|count| count.checked_mul(dtype.size()));
+        let (Some(count), Some(true)) = (count, bytes.map(|bytes| bytes as u64 == data_bytes))
+        else {
             return Err(broken(format!(
                 "shape {shape:?}, which does not fit {data_bytes} bytes of data"
             )));
@@ -223,6 +219,15 @@ impl Header {
     }
 }
 
+/// The text after `'KEY':` in the dictionary of a header.
+fn value_of<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+    text.split_once(&format!("'{key}':")).map(|(_, after)| after.trim_start())
+}
+
+fn unknown_value(text: &str, key: &str) -> io::Error {
+    broken(format!("a header without a `{key}` that is understood: {}", text.trim_end()))
+}
+
 /// `2, 3L,` to [2, 3]; Python 2 wrote the `L`.
 fn parse_shape(text: &str) -> Option<Vec<usize>> {
     let mut parts: Vec<&str> = text.split(',').map(str::trim).collect();
@@ -232,7 +237,7 @@ fn parse_shape(text: &str) -> Option<Vec<usize>> {
     parts.into_iter().map(|part| part.trim_end_matches('L').parse().ok()).collect()
 }
 
-/// The inner error is the number that is not a `T`.
+/// Reads the numbers after the header. The inner error is the number that is not a `T`.
 fn read_values<T: Element>(
     entry: &mut Entry<'_>,
     header: &Header,
@@ -259,7 +264,11 @@ fn broken(reason: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, reason.into())
 }
 
-/// Blames the file where its bytes are at fault, and the system otherwise.
+fn unreadable(path: &Path, place: &str, error: &io::Error) -> Error {
+    from_io(path, place, error, "a readable npy array")
+}
+
+/// [`Error::Malformed`] if the bytes of the file are at fault, [`Error::Io`] otherwise.
 pub(super) fn from_io(path: &Path, place: &str, error: &io::Error, expected: &str) -> Error {
     use io::ErrorKind::{InvalidData, InvalidInput, NotFound, UnexpectedEof};
     match error.kind() {
@@ -273,7 +282,7 @@ pub(super) fn from_io(path: &Path, place: &str, error: &io::Error, expected: &st
     }
 }
 
-/// How many numbers are read in one go.
+/// The number of values that are read at once.
 const AT_ONCE: usize = 1 << 14;
 
 #[cfg(test)]
@@ -339,7 +348,7 @@ mod tests {
     /// Sixteen million small numbers that were packed into a few kilobytes; kept as i64 they are
     /// 128 MiB.
     #[test]
-    fn what_unpacks_out_of_proportion_is_refused() {
+    fn arrays_that_unpack_beyond_the_budget_are_refused() {
         let count = 16 << 20;
         let bomb = npy_bytes("|u1", &format!("({count},)"), false, &vec![0; count]);
         let folder = Folder::new();
@@ -361,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_file_is_the_systems_fault() {
+    fn a_missing_file_is_an_io_error() {
         let error = Npz::open(Path::new("/nowhere/at/all.npz")).err().unwrap();
         assert!(matches!(error, Error::Io { .. }), "{error}");
     }

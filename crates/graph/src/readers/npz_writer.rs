@@ -24,7 +24,7 @@ pub(super) struct NpzWriter {
     entries: Vec<Entry>,
 }
 
-/// What the table of contents says of one array.
+/// The entry of one array in the table of contents.
 struct Entry {
     name: String,
     offset: u64,
@@ -164,7 +164,7 @@ fn npy_header<T: Element>(shape: &[u64]) -> Vec<u8> {
 
 /// The version of the format that has zip64.
 const VERSION: u16 = 45;
-/// Stands in a field of 32 bits whose value is in the zip64 field.
+/// The content of a 32-bit field whose value is in the zip64 field.
 const IN_ZIP64: u32 = u32::MAX;
 
 impl Entry {
@@ -197,7 +197,8 @@ impl Entry {
         header
     }
 
-    /// What both headers share: flags, method, date, checksum, sizes and lengths of name and field.
+    /// The fields that both headers share: flags, method, date, checksum, sizes, and lengths of
+    /// name and field.
     fn append_facts(&self, header: &mut Vec<u8>, zip64: &[u64]) {
         const NO_FLAGS: u16 = 0;
         const DEFLATED: u16 = 8;
@@ -222,7 +223,8 @@ fn append_zip64(header: &mut Vec<u8>, values: &[u64]) {
     values.iter().for_each(|value| header.extend(value.to_le_bytes()));
 }
 
-/// What follows the table of contents, which has `count` entries and ranges from `start` to `end`.
+/// The records after the table of contents, which has `count` entries and ranges from `start` to
+/// `end`.
 fn end_records(count: u64, start: u64, end: u64) -> Vec<u8> {
     let mut records = Vec::new();
     let (short_count, short_start) = (u16::try_from(count), u32::try_from(start));

@@ -108,7 +108,7 @@ fn adjacency(folder: &Path, nodes: usize, budget: &Budget) -> Result<Adjacency> 
         limit.unwrap_or(usize::MAX),
     )?;
     if limit.is_some_and(|limit| limit != edges.len()) {
-        let expected = format!("{} edges, as num-edge-list.csv.gz says", limit.unwrap_or_default());
+        let expected = format!("{} edges, as in num-edge-list.csv.gz", limit.unwrap_or_default());
         return Err(Error::malformed(&path, "", expected, edges.len().to_string()));
     }
     let edges: Vec<(u32, u32)> =
@@ -272,7 +272,7 @@ mod tests {
 
     /// A table of edges next to a file that states how many there are.
     #[test]
-    fn what_unpacks_out_of_proportion_is_refused() {
+    fn tables_that_unpack_beyond_the_budget_are_refused() {
         let (folder, edges) = (folder("", ""), 3 << 20);
         folder.write_gz("num-edge-list.csv.gz", &format!("{edges}\n"));
         folder.write_gz("edge.csv.gz", &"0,1\n".repeat(edges));

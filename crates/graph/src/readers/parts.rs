@@ -15,39 +15,37 @@ pub(super) struct Csr {
 }
 
 impl Csr {
-    /// Checks all that allows indexing: lengths agree, offsets rise, columns exist.
+    /// Checks that the matrix can be indexed: lengths agree, offsets rise, columns exist.
     pub(super) fn check(&self, path: &Path, place: &str) -> Result<()> {
-        let malformed =
-            |expected: String, found: String| Err(Error::malformed(path, place, expected, found));
+        match self.defect() {
+            Some((expected, found)) => Err(Error::malformed(path, place, expected, found)),
+            None => Ok(()),
+        }
+    }
+
+    /// Expected and found, for the first defect.
+    fn defect(&self) -> Option<(String, String)> {
         if self.rows.checked_add(1) != Some(self.offsets.len()) {
-            return malformed(
-                format!("{} rows", self.rows),
-                format!("{} row offsets", self.offsets.len()),
-            );
+            let found = format!("{} row offsets", self.offsets.len());
+            return Some((format!("{} rows", self.rows), found));
         }
         if self.columns > u32::MAX as usize {
-            return malformed("fewer than 2^32 columns".into(), self.columns.to_string());
+            return Some(("fewer than 2^32 columns".to_owned(), self.columns.to_string()));
         }
         let rising = self.offsets.windows(2).all(|w| w[0] <= w[1]);
         if self.offsets.first() != Some(&0)
             || self.offsets.last() != Some(&self.indices.len())
             || !rising
         {
-            return malformed(
-                "row offsets rising from 0 to the number of indices".into(),
-                "other offsets".into(),
-            );
+            let expected = "row offsets rising from 0 to the number of indices";
+            return Some((expected.to_owned(), "other offsets".to_owned()));
         }
         if self.indices.len() != self.values.len() {
             let found = format!("{} indices, {} values", self.indices.len(), self.values.len());
-            return malformed("as many values as indices".into(), found);
+            return Some(("as many values as indices".to_owned(), found));
         }
-        match self.indices.iter().find(|column| **column as usize >= self.columns) {
-            Some(column) => {
-                malformed(format!("column indices below {}", self.columns), column.to_string())
-            }
-            None => Ok(()),
-        }
+        let column = self.indices.iter().find(|column| **column as usize >= self.columns)?;
+        Some((format!("column indices below {}", self.columns), column.to_string()))
     }
 
     /// The indices of one row.
@@ -76,7 +74,7 @@ pub(super) fn check_columns(path: &Path, place: &str, columns: usize) -> Result<
     ))
 }
 
-/// Refuses what no model can be trained on, whatever the format and however it says so.
+/// Refuses graphs with more features or classes than a model can be trained on, in any format.
 pub(super) fn check_size(path: &Path, graph: &Graph) -> Result<()> {
     check_columns(path, ", features", graph.features().columns())?;
     match graph.classes() {
@@ -132,18 +130,18 @@ pub(super) fn split(path: &Path, nodes: usize, lists: &[(Role, &str, &[u32])]) -
     let mut roles = vec![Role::None; nodes];
     for &(role, name, list) in lists {
         for &v in list {
-            let malformed =
-                |expected, found| Error::malformed(path, format!(", {name}"), expected, found);
-            match roles.get_mut(v as usize) {
-                Some(free @ Role::None) => *free = role,
-                Some(taken) => {
-                    let found = format!("node {v} twice, also as {}", taken.name());
-                    return Err(malformed("every node in one role".to_owned(), found));
+            let (expected, found) = match roles.get_mut(v as usize) {
+                Some(free @ Role::None) => {
+                    *free = role;
+                    continue;
                 }
-                None => {
-                    return Err(malformed(format!("node indices below {nodes}"), v.to_string()));
-                }
-            }
+                Some(taken) => (
+                    "every node in one role".to_owned(),
+                    format!("node {v} twice, also as {}", taken.name()),
+                ),
+                None => (format!("node indices below {nodes}"), v.to_string()),
+            };
+            return Err(Error::malformed(path, format!(", {name}"), expected, found));
         }
     }
     Ok(Split::new(roles))
@@ -171,13 +169,13 @@ pub(super) fn compact(
     csr.features(path)
 }
 
-/// More classes than any dataset has; without a bound one absurd label would allocate that many
+/// More classes than any dataset has. Without a bound, one wrong label would allocate that many
 /// class names.
 pub(super) const MAX_CLASSES: usize = 1 << 16;
 
-/// A hundred times more feature columns than any published dataset has. A sparse matrix takes no
-/// byte of its file for a column, but every client's first layer takes a row of weights for it:
-/// without a bound a kilobyte would ask for terabytes.
+/// A hundred times more feature columns than any published dataset has. In a sparse matrix a column
+/// takes no byte of the file, but the first layer of every client has a row of weights for it:
+/// without a bound, a file of a kilobyte could require terabytes.
 const MAX_COLUMNS: usize = 1 << 20;
 
 #[cfg(test)]

@@ -85,7 +85,7 @@ pub fn read(path: &Path) -> Result<Graph> {
     }
     let adjacency = parts::undirected(&graph_path, nodes, &edges)?;
 
-    // Where each node's row stands: among the known, among the tested, or nowhere.
+    // The row of each node: in the training matrix, in the test matrix, or in neither.
     let mut source = vec![None; nodes];
     (0..known.features.rows).for_each(|v| source[v] = Some((&known, v)));
     test.iter().enumerate().for_each(|(row, &v)| source[v as usize] = Some((&tested, row)));
@@ -95,7 +95,7 @@ pub fn read(path: &Path) -> Result<Graph> {
     Graph::new(files.name.clone(), adjacency, features, labels)?.with_split(split)
 }
 
-/// Where the files are.
+/// The paths of the files.
 struct Files {
     folder: PathBuf,
     name: String,
@@ -276,7 +276,7 @@ fn split(files: &Files, nodes: usize, train: usize, known: usize, test: &[u32]) 
     parts::split(&files.path("test.index"), nodes, &lists)
 }
 
-/// How many nodes after the training nodes validate, by convention since the first paper.
+/// The number of validation nodes, which follow the training nodes, as in the original paper.
 const VALIDATION: usize = 500;
 
 #[cfg(test)]
@@ -366,7 +366,7 @@ mod tests {
 
     /// Nothing is in such arrays, so nothing in the file answers for their width.
     #[test]
-    fn the_width_of_empty_arrays_is_not_believed() {
+    fn wide_empty_arrays_are_refused() {
         let none = |columns: u64| {
             let mut side = vec![0x8a, 8];
             side.extend(columns.to_le_bytes());

@@ -80,14 +80,15 @@ impl<'a> Table<'a> {
                 Ok(true) if self.row.len() == self.header.len() => return Ok(true),
                 Ok(true) => {
                     let (wanted, found) = (self.header.len(), self.row.len());
-                    let texts =
-                        || (format!("{wanted} fields, as in the header"), found.to_string());
-                    problems.add(self.start(), Some(found.min(wanted) + 1), texts);
+                    problems.add(self.start(), Some(found.min(wanted) + 1), || {
+                        (format!("{wanted} fields, as in the header"), found.to_string())
+                    });
                 }
                 Err(error) => match error.kind() {
                     csv::ErrorKind::Utf8 { pos: Some(at), err } => {
-                        let texts = || ("UTF-8 text".to_owned(), "other bytes".to_owned());
-                        problems.add(at.byte(), Some(err.field() + 1), texts);
+                        problems.add(at.byte(), Some(err.field() + 1), || {
+                            ("UTF-8 text".to_owned(), "other bytes".to_owned())
+                        });
                     }
                     _ => return Err(unreadable(self.path, &error)),
                 },
@@ -109,8 +110,8 @@ impl<'a> Table<'a> {
         number
     }
 
-    /// A number that is a feature. A text in its place may be meant as a group, so the message says
-    /// how to have that.
+    /// A number that is a feature. A text in its place may be meant as a group, so the message
+    /// explains how to declare one.
     pub(super) fn feature(&self, column: usize, problems: &mut Problems<'_>) -> Option<f32> {
         let number = self.parsed(column);
         if number.is_none() {
@@ -151,7 +152,7 @@ impl<'a> Table<'a> {
     }
 }
 
-/// Whether a field holds something, and no number of any kind.
+/// Whether a field is neither empty nor a number.
 fn is_text(field: &str) -> bool {
     !field.is_empty() && field.parse::<f64>().is_err()
 }

@@ -8,7 +8,7 @@ use zip::{ZipWriter, write::SimpleFileOptions};
 
 use crate::{Adjacency, Features, Graph, GroupColumn, Labels, Role, SparseRows, Split};
 
-/// A folder that goes away with the test.
+/// A folder that is removed after the test.
 pub(super) struct Folder(tempfile::TempDir);
 
 impl Folder {
@@ -114,9 +114,8 @@ pub(super) fn graph() -> impl Strategy<Value = Graph> {
                     )
                     .unwrap();
                     if split {
-                        let role = |r: &usize| [Role::Train, Role::Val, Role::Test, Role::None][*r];
-                        graph =
-                            graph.with_split(Split::new(roles.iter().map(role).collect())).unwrap();
+                        let roles = roles.iter().map(|r| ROLES[*r]).collect();
+                        graph = graph.with_split(Split::new(roles)).unwrap();
                     }
                     if named {
                         // Any texts will do as groups, too.
@@ -135,7 +134,7 @@ pub(super) fn graph() -> impl Strategy<Value = Graph> {
     )
 }
 
-/// What Python 2 wrote for `defaultdict(list)` with these entries, without the memo.
+/// The pickle by Python 2 of a `defaultdict(list)` with these entries, without the memo.
 pub(super) fn pickled_graph(lists: &[(u8, &[u8])]) -> Vec<u8> {
     let mut bytes = b"\x80\x02ccollections\ndefaultdict\nc__builtin__\nlist\n\x85R(".to_vec();
     for (node, neighbours) in lists {
@@ -147,7 +146,7 @@ pub(super) fn pickled_graph(lists: &[(u8, &[u8])]) -> Vec<u8> {
     bytes
 }
 
-/// What Python 2 wrote for a scipy CSR matrix, without the memo.
+/// The pickle by Python 2 of a scipy CSR matrix, without the memo.
 pub(super) fn pickled_csr(
     rows: u8,
     columns: u8,
@@ -155,14 +154,12 @@ pub(super) fn pickled_csr(
     indices: &[i32],
     values: &[f32],
 ) -> Vec<u8> {
-    let integers =
-        |values: &[i32]| values.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
     let data: Vec<u8> = values.iter().flat_map(|x| x.to_le_bytes()).collect();
     let mut bytes = b"\x80\x02cscipy.sparse.csr\ncsr_matrix\n)\x81}(U\x06_shape".to_vec();
     bytes.extend([b'K', rows, b'K', columns, 0x86]);
     for (name, dtype, data) in [
-        ("indptr", "i4", integers(offsets)),
-        ("indices", "i4", integers(indices)),
+        ("indptr", "i4", little_endian(offsets)),
+        ("indices", "i4", little_endian(indices)),
         ("data", "f4", data),
     ] {
         bytes.extend([b'U', name.len() as u8]);
@@ -173,19 +170,25 @@ pub(super) fn pickled_csr(
     bytes
 }
 
-/// What Python 2 wrote for a matrix of small integers.
+fn little_endian(values: &[i32]) -> Vec<u8> {
+    values.iter().flat_map(|x| x.to_le_bytes()).collect()
+}
+
+/// The pickle by Python 2 of a matrix of small integers.
 pub(super) fn pickled_matrix(rows: u8, columns: u8, values: &[i32]) -> Vec<u8> {
     let data: Vec<u8> = values.iter().flat_map(|x| x.to_le_bytes()).collect();
     pickled_array(&[b'K', rows, b'K', columns], "i4", &data)
 }
 
-/// What Python 2 wrote for an array; `shape` is the instructions that push its sides.
+/// The pickle by Python 2 of an array; `shape` is the instructions that push its sides.
 pub(super) fn pickled_array(shape: &[u8], dtype: &str, data: &[u8]) -> Vec<u8> {
     let mut bytes = b"\x80\x02".to_vec();
     bytes.extend(array_instructions(shape, dtype, data));
     bytes.push(b'.');
     bytes
 }
+
+const ROLES: [Role; 4] = [Role::Train, Role::Val, Role::Test, Role::None];
 
 fn array_instructions(shape: &[u8], dtype: &str, data: &[u8]) -> Vec<u8> {
     let mut bytes =

@@ -1,6 +1,6 @@
 //! Text files, line by line, plain or gzipped, with errors that name the line.
 //!
-//! What is unpacked is paid from a [`Budget`], which several files of a folder may share.
+//! Unpacked bytes are charged to a [`Budget`], which several files of a folder may share.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read as _};
@@ -16,7 +16,7 @@ use crate::{Error, Result};
 /// The lines of a file; only one is in memory at a time.
 pub(super) struct Lines<'a> {
     path: PathBuf,
-    /// What lines and numbers are paid from, if the file is packed.
+    /// The budget that lines and numbers are charged to, if the file is packed.
     budget: Option<&'a Budget>,
     reader: Box<dyn BufRead>,
     line: Vec<u8>,
@@ -51,7 +51,6 @@ impl<'a> Lines<'a> {
     pub(super) fn next(&mut self) -> Result<Option<&str>> {
         self.line.clear();
         let place = format!(", line {}", self.number + 1);
-        let unreadable = |e| from_io(&self.path, &place, &e, "readable text");
         // One byte more than the budget holds, so that a line which does not fit is noticed.
         let most =
             self.budget.map_or(MAX_LINE, |budget| budget.left().saturating_add(1).min(MAX_LINE));
@@ -60,7 +59,7 @@ impl<'a> Lines<'a> {
             .by_ref()
             .take(most)
             .read_until(b'\n', &mut self.line)
-            .map_err(unreadable)?;
+            .map_err(|e| from_io(&self.path, &place, &e, "readable text"))?;
         self.hold(read)?;
         if read as u64 == MAX_LINE {
             return Err(Error::malformed(
@@ -188,7 +187,7 @@ mod tests {
 
     /// Millions of short lines, and one endless line, in some tens of kilobytes.
     #[test]
-    fn what_unpacks_out_of_proportion_is_refused() {
+    fn lines_that_unpack_beyond_the_budget_are_refused() {
         let folder = Folder::new();
         let read = |text: &str| {
             folder.write_gz("a.txt.gz", text);

@@ -21,7 +21,7 @@ pub(crate) struct Archive {
     file: BufReader<File>,
     length: u64,
     entries: Vec<Contents>,
-    /// Where in the table of contents each name stands.
+    /// The position of each name in the table of contents.
     position: HashMap<String, usize>,
 }
 
@@ -36,7 +36,7 @@ struct Contents {
 }
 
 impl Contents {
-    /// The entry reaches at least to here.
+    /// A lower bound of the end of the entry in the file.
     fn least_end(&self) -> u64 {
         self.header_at.saturating_add(LOCAL_HEADER as u64).saturating_add(self.packed)
     }
@@ -120,7 +120,7 @@ impl Entry<'_> {
         self.size
     }
 
-    /// Checks that everything was read and is what was once written.
+    /// Checks that everything was read and matches the checksum.
     pub(crate) fn finish(mut self) -> io::Result<()> {
         if self.unpacked.read(&mut [0])? != 0 {
             return Err(broken("the entry is longer than the table of contents says"));
@@ -146,15 +146,9 @@ fn find_directory(file: &mut BufReader<File>, length: u64) -> io::Result<Vec<u8>
     // 20-byte locator.
     let tail_at = length.saturating_sub((END_RECORD + LOCATOR + usize::from(u16::MAX)) as u64);
     let tail = read_at(file, tail_at, length - tail_at)?;
-    // The signature may also occur inside the comment: it counts only where the comment that it
-    // announces ends with the file.
-    let is_end = |&at: &usize| {
-        let record = &tail[at..];
-        let with_comment = END_RECORD + usize::from(u16_at(record, 20));
-        record.starts_with(b"PK\x05\x06") && record.len() == with_comment
-    };
     let last_start = tail.len().checked_sub(END_RECORD).ok_or_else(not_a_zip)?;
-    let at = (0..=last_start).rev().find(is_end).ok_or_else(not_a_zip)?;
+    let at = (0..=last_start).rev().find(|&at| is_end_record(&tail[at..]));
+    let at = at.ok_or_else(not_a_zip)?;
     let end = &tail[at..];
     let (mut size, mut start) = (u64::from(u32_at(end, 12)), u64::from(u32_at(end, 16)));
     if let Some(locator) =
@@ -170,6 +164,13 @@ fn find_directory(file: &mut BufReader<File>, length: u64) -> io::Result<Vec<u8>
         return Err(broken("the table of contents reaches past the end of the file"));
     }
     read_at(file, start, size)
+}
+
+/// Whether the rest of a file is an end record. The signature may also occur inside the comment, so
+/// the comment that the record announces must end with the file.
+fn is_end_record(rest: &[u8]) -> bool {
+    let with_comment = END_RECORD + usize::from(u16_at(rest, 20));
+    rest.starts_with(b"PK\x05\x06") && rest.len() == with_comment
 }
 
 /// Up to `count` bytes from `start`; the caller has compared `count` with the length of the file.
@@ -227,17 +228,19 @@ fn wide_fields([packed, size, header_at]: [u32; 3], mut extra: &[u8]) -> io::Res
         }
         extra = &extra[4 + data.len()..];
     }
-    let mut next = |narrow: u32| -> io::Result<u64> {
-        if narrow != u32::MAX {
-            return Ok(u64::from(narrow));
-        }
-        let (number, rest) = wide.split_at_checked(8).ok_or_else(truncated)?;
-        wide = rest;
-        Ok(u64_at(number, 0))
-    };
-    let size = next(size)?;
-    let packed = next(packed)?;
-    Ok([packed, size, next(header_at)?])
+    let size = widened(size, &mut wide)?;
+    let packed = widened(packed, &mut wide)?;
+    Ok([packed, size, widened(header_at, &mut wide)?])
+}
+
+/// A number that fits 32 bits, or the next one of the zip64 field.
+fn widened(narrow: u32, wide: &mut &[u8]) -> io::Result<u64> {
+    if narrow != u32::MAX {
+        return Ok(u64::from(narrow));
+    }
+    let (number, rest) = wide.split_at_checked(8).ok_or_else(truncated)?;
+    *wide = rest;
+    Ok(u64_at(number, 0))
 }
 
 fn check_contents(contents: &Contents, length: u64) -> io::Result<()> {
@@ -258,9 +261,8 @@ fn check_contents(contents: &Contents, length: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Refuses entries that share bytes of the file. What stands between an entry's header and its
-/// packed bytes is not known yet, so it is taken as nothing: entries that are apart are never
-/// refused.
+/// Refuses entries that share bytes of the file. The length of the fields between an entry's header
+/// and its packed bytes is not known yet and taken as 0: entries that are apart are never refused.
 fn check_apart(entries: &[Contents]) -> io::Result<()> {
     let mut in_order: Vec<&Contents> = entries.iter().collect();
     in_order.sort_by_key(|entry| entry.header_at);

@@ -29,25 +29,27 @@ impl Gat {
 
     /// Number of heads of layer `l`.
     fn heads(&self, l: usize) -> usize {
-        let divides = |heads: &usize| self.0.hidden.is_multiple_of(*heads);
-        if l + 1 == self.0.layers { 1 } else { [8, 4, 2].into_iter().find(divides).unwrap_or(1) }
+        if l + 1 == self.0.layers {
+            return 1;
+        }
+        [8, 4, 2].into_iter().find(|heads| self.0.hidden.is_multiple_of(*heads)).unwrap_or(1)
+    }
+
+    fn layer_shapes(&self, l: usize) -> [TensorShape; 4] {
+        let (from, to, name) = (self.0.width(l), self.0.width(l + 1), format!("layer{}", l + 1));
+        let heads = self.heads(l);
+        [
+            TensorShape::weight(format!("{name}.weight"), from, to),
+            TensorShape::weight(format!("{name}.source"), heads, to / heads),
+            TensorShape::weight(format!("{name}.target"), heads, to / heads),
+            TensorShape::bias(format!("{name}.bias"), to),
+        ]
     }
 }
 
 impl<T: Real> Backbone<T> for Gat {
     fn shapes(&self) -> Vec<TensorShape> {
-        let layer = |l: usize| {
-            let (from, to, name) =
-                (self.0.width(l), self.0.width(l + 1), format!("layer{}", l + 1));
-            let heads = self.heads(l);
-            [
-                TensorShape::weight(format!("{name}.weight"), from, to),
-                TensorShape::weight(format!("{name}.source"), heads, to / heads),
-                TensorShape::weight(format!("{name}.target"), heads, to / heads),
-                TensorShape::bias(format!("{name}.bias"), to),
-            ]
-        };
-        (0..self.0.layers).flat_map(layer).collect()
+        (0..self.0.layers).flat_map(|l| self.layer_shapes(l)).collect()
     }
 
     fn plan(&self) -> ViewPlan {

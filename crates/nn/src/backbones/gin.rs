@@ -26,26 +26,23 @@ impl Gin {
     pub fn new(architecture: Architecture) -> Self {
         Self(architecture)
     }
+
+    fn layer_shapes(&self, l: usize) -> [TensorShape; PER_LAYER] {
+        let (from, to, name) = (self.0.width(l), self.0.width(l + 1), format!("layer{}", l + 1));
+        [
+            TensorShape::weight(format!("{name}.weight1"), from, to),
+            TensorShape::bias(format!("{name}.bias1"), to),
+            TensorShape::starting_at(format!("{name}.epsilon"), &[0.0]),
+            TensorShape::weight(format!("{name}.weight2"), to, to),
+            TensorShape::bias(format!("{name}.bias2"), to),
+        ]
+    }
 }
 
 impl<T: Real> Backbone<T> for Gin {
     fn shapes(&self) -> Vec<TensorShape> {
-        let layer = |l: usize| {
-            let (from, to, name) =
-                (self.0.width(l), self.0.width(l + 1), format!("layer{}", l + 1));
-            let second = [
-                TensorShape::weight(format!("{name}.weight2"), to, to),
-                TensorShape::bias(format!("{name}.bias2"), to),
-            ];
-            [
-                TensorShape::weight(format!("{name}.weight1"), from, to),
-                TensorShape::bias(format!("{name}.bias1"), to),
-                TensorShape::starting_at(format!("{name}.epsilon"), &[0.0]),
-            ]
-            .into_iter()
-            .chain(second)
-        };
-        (0..self.0.layers).flat_map(layer).take(PER_LAYER * self.0.layers - 2).collect()
+        let layers = self.0.layers;
+        (0..layers).flat_map(|l| self.layer_shapes(l)).take(PER_LAYER * layers - 2).collect()
     }
 
     fn plan(&self) -> ViewPlan {

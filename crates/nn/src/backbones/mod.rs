@@ -33,7 +33,7 @@ pub trait Backbone<T: Real>: Send + Sync {
     /// Names and shapes of the parameters, in the order `forward` takes them.
     fn shapes(&self) -> Vec<TensorShape>;
 
-    /// What this network requires of a view.
+    /// The view that this network requires.
     fn plan(&self) -> ViewPlan;
 
     /// Records the logits of `view.nodes()` and the input of the last layer on the tape.
@@ -56,7 +56,7 @@ pub struct Output {
     pub hidden: Option<Var>,
 }
 
-/// What a network requires of a view.
+/// The requirements of a network on a view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ViewPlan {
     /// Number of layers that pass messages; 0 if the network passes none.

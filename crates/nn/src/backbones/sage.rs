@@ -27,16 +27,15 @@ impl Sage {
 impl<T: Real> Backbone<T> for Sage {
     /// The weights of neighbours come first: a view may cache their product with the features.
     fn shapes(&self) -> Vec<TensorShape> {
-        let layer = |l: usize| {
-            let (from, to, name) =
-                (self.0.width(l), self.0.width(l + 1), format!("layer{}", l + 1));
-            [
-                TensorShape::weight(format!("{name}.neighbours"), from, to),
-                TensorShape::weight(format!("{name}.own"), from, to),
-                TensorShape::bias(format!("{name}.bias"), to),
-            ]
-        };
-        (0..self.0.layers).flat_map(layer).collect()
+        let mut shapes = Vec::with_capacity(3 * self.0.layers);
+        for l in 0..self.0.layers {
+            let (from, to) = (self.0.width(l), self.0.width(l + 1));
+            let name = format!("layer{}", l + 1);
+            shapes.push(TensorShape::weight(format!("{name}.neighbours"), from, to));
+            shapes.push(TensorShape::weight(format!("{name}.own"), from, to));
+            shapes.push(TensorShape::bias(format!("{name}.bias"), to));
+        }
+        shapes
     }
 
     fn plan(&self) -> ViewPlan {

@@ -57,8 +57,8 @@ dispatch! {
 }
 
 dispatch! {
-    /// The inner step of Prim's algorithm: the row `own` has joined the tree at `place`; every
-    /// waiting row that is nearer to it than to all rows before gets it as its base.
+    /// The inner step of Prim's algorithm: the row `own` has joined the tree at `place`; it becomes
+    /// the base of every waiting row that is nearer to it than to all earlier rows.
     fn update_nearest(
         own: Trimmed<'_>,
         place: u32,

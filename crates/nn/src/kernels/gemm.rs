@@ -94,7 +94,7 @@ pub(crate) fn transposed_multiply_rows<T: Real>(a: &Matrix<T>, b: &[T], out: &mu
     });
 }
 
-/// How dense products are computed, in the whole process.
+/// The implementation of dense products in the whole process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dense {
     /// By the `gemm` crate, tuned to this CPU: digits are the same on CPUs of the same model.
@@ -113,7 +113,7 @@ impl Dense {
         ORDERED.store(self == Self::Ordered, Ordering::Relaxed);
     }
 
-    /// How they are computed now.
+    /// The current setting.
     pub fn current() -> Self {
         if ORDERED.load(Ordering::Relaxed) { Self::Ordered } else { Self::Fastest }
     }
@@ -168,12 +168,15 @@ impl<'a, T: Real> Strided<'a, T> {
 
     /// Whether a `rows` x `columns` matrix lies inside the data.
     fn holds(&self, rows: usize, columns: usize) -> bool {
-        // Checked arithmetic: this is what the pointer call below relies on, and a wrapped product
-        // of huge strides would pass for a small index.
-        let last = || {
-            (rows - 1).checked_mul(self.row)?.checked_add((columns - 1).checked_mul(self.column)?)
-        };
-        rows == 0 || columns == 0 || last().is_some_and(|last| last < self.data.len())
+        // Checked arithmetic: the pointer call below relies on the result, and the product of huge
+        // strides could wrap around to a small index.
+        if rows == 0 || columns == 0 {
+            return true;
+        }
+        let last_row = (rows - 1).checked_mul(self.row);
+        let last_column = (columns - 1).checked_mul(self.column);
+        let last = last_row.zip(last_column).and_then(|(row, column)| row.checked_add(column));
+        last.is_some_and(|last| last < self.data.len())
     }
 }
 

@@ -34,7 +34,7 @@ pub fn largest<T: Real>(numbers: &[T], count: usize) -> Vec<(u32, T)> {
 /// The largest of numbers that are given piece by piece, see [`largest`].
 pub(crate) struct Selection<T> {
     count: usize,
-    /// The bracket: the threshold lies between these magnitudes, unless the sample misled.
+    /// The bracket: with high probability the threshold lies between these magnitudes.
     low: T,
     high: T,
     /// Number of numbers so far.
@@ -87,11 +87,20 @@ fn bracket<T: Real>(mut sample: Vec<T>, share: f64) -> (T, T) {
     let length = sample.len() as f64;
     let (expected, margin) =
         (share * length, 3.0 * libm::sqrt(share * (1.0 - share) * length) + 2.0);
-    let mut at = |rank: f64| *sample.select_nth_unstable_by(rank as usize, descending).1;
     // The extremes of a sample are not those of the vector: there the bracket is open.
-    let high = if expected < margin { T::of(f64::INFINITY) } else { at(expected - margin) };
-    let low = if expected + margin >= length { T::ZERO } else { at(expected + margin) };
+    let (mut low, mut high) = (T::ZERO, T::of(f64::INFINITY));
+    if expected >= margin {
+        high = of_rank(&mut sample, expected - margin);
+    }
+    if expected + margin < length {
+        low = of_rank(&mut sample, expected + margin);
+    }
     (low, high)
+}
+
+/// The magnitude of this rank, counted from the largest; the sample is reordered.
+fn of_rank<T: Real>(sample: &mut [T], rank: f64) -> T {
+    *sample.select_nth_unstable_by(rank as usize, descending).1
 }
 
 /// Orders magnitudes from the largest to the smallest, NaN first.
@@ -191,12 +200,18 @@ dispatch! {
 /// The same by selecting among all positions: for vectors with many ties or NaN, where the bracket
 /// fails.
 fn largest_by_selection<T: Real>(numbers: &[T], count: usize) -> Vec<(u32, T)> {
-    let size = |place: &u32| numbers[*place as usize].f64().abs();
     let mut places: Vec<u32> = (0..numbers.len() as u32).collect();
-    places.select_nth_unstable_by(count - 1, |a, b| size(b).total_cmp(&size(a)).then(a.cmp(b)));
+    places.select_nth_unstable_by(count - 1, |&a, &b| {
+        magnitude(numbers, b).total_cmp(&magnitude(numbers, a)).then(a.cmp(&b))
+    });
     places.truncate(count);
     places.sort_unstable();
     places.into_iter().map(|place| (place, numbers[place as usize])).collect()
+}
+
+#[inline]
+fn magnitude<T: Real>(numbers: &[T], place: u32) -> f64 {
+    numbers[place as usize].f64().abs()
 }
 
 #[cfg(test)]

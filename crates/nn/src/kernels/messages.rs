@@ -26,8 +26,8 @@ pub(crate) fn shares<T: Real>(beta: T) -> Shares<T> {
     })
 }
 
-/// How a similarity becomes a weight: β and 1 − β, mean and largest similarity, and the slope q of
-/// PReLU.
+/// The constants that turn a similarity into a weight: β and 1 − β, mean and largest similarity,
+/// and the slope q of PReLU.
 #[derive(Clone, Copy)]
 pub(crate) struct Scale<'a, T> {
     pub(crate) shares: &'a Shares<T>,
@@ -55,9 +55,13 @@ impl RowSegment<'_> {
     /// The part of the segment that belongs to candidates of the node.
     #[inline(always)]
     pub(crate) fn inside(&self) -> std::ops::Range<usize> {
-        let at =
-            |place: u32| (place as usize).clamp(self.first, self.first + self.length) - self.first;
-        at(self.range.0)..at(self.range.1)
+        self.offset(self.range.0)..self.offset(self.range.1)
+    }
+
+    /// The offset of a position from the start of the segment, clamped to the segment.
+    #[inline(always)]
+    fn offset(&self, position: u32) -> usize {
+        (position as usize).clamp(self.first, self.first + self.length) - self.first
     }
 
     /// The index of the node itself, if it lies in the segment.
@@ -73,6 +77,7 @@ impl<T: Real> Scale<'_, T> {
     fn blend(&self, segment: RowSegment<'_>, row: &mut [T]) {
         let (first, words) = segment.similar.row(segment.own);
         for (k, lanes) in row.as_chunks_mut::<W>().0.iter_mut().enumerate() {
+            // Rows of the relation store only the words around their candidates.
             let at = segment.first / 64 + k / W;
             let word = at.checked_sub(first).and_then(|at| words.get(at)).copied().unwrap_or(0);
             let shares = &self.shares[(word >> (k % W * W)) as usize & 255];
@@ -85,6 +90,7 @@ impl<T: Real> Scale<'_, T> {
     /// ∂f/∂r above and below the mean: f = (r − m)/(max − m) and −r/m.
     #[inline(always)]
     fn steepness(&self) -> (T, T) {
+        // Where a range is empty the slope is 0, instead of a division by 0.
         let range = self.largest - self.mean;
         let above = if range > T::ZERO { T::ONE / range } else { T::ZERO };
         let below = if self.mean > T::ZERO { -(T::ONE / self.mean) } else { T::ZERO };
@@ -104,7 +110,8 @@ impl<T: Real> Scale<'_, T> {
         (up, down)
     }
 
-    /// f of similarities, and ∂f/∂r, which is `above` or `below`.
+    /// f of similarities, and ∂f/∂r, which is `above` or `below`: f is linear on either side of the
+    /// mean, so one multiplication by the slope computes it.
     #[inline(always)]
     fn levels(&self, r: [T; W], above: T, below: T) -> ([T; W], [T; W]) {
         let (mut f, mut steep) = ([T::ZERO; W], [T::ZERO; W]);
@@ -182,6 +189,7 @@ dispatch! {
     fn back<T: Real>(scale: Scale<'_, T>, segment: RowSegment<'_>, row: Back<'_, T>, sums: &mut [f64; 3]) {
         let Back { positive, to_positive, to_negative } = row;
         let (above, below) = scale.steepness();
+        // Read before `confine` clears the diagonal below.
         let own = segment.diagonal().map_or(T::ZERO, |at| to_negative[at]);
         scale.blend(segment, positive);
         confine(segment, to_positive, T::ZERO);
@@ -219,6 +227,7 @@ dispatch! {
         }
         confine(segment, positive, T::ONE);
         confine(segment, to_negative, -scale.slope);
+        // Over a row in T, over all rows in f64: the sums run over n² numbers.
         for (sum, total) in sums.iter_mut().zip(totals) {
             *sum += total.iter().map(|x| x.f64()).sum::<f64>();
         }

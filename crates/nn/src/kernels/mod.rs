@@ -11,7 +11,7 @@
 //! checking that the CPU has it, calling the pointer interface of `gemm` after checking the shapes,
 //! and a prefetch hint, which cannot fault.
 
-#![expect(unsafe_code, reason = "the one kernel module; every block says why it is sound")]
+#![expect(unsafe_code, reason = "the one kernel module; every block has a SAFETY comment")]
 
 pub(crate) mod attention;
 pub(crate) mod contrast;
@@ -132,7 +132,7 @@ macro_rules! dispatch {
 pub(crate) use dispatch;
 
 /// Calls a kernel with its [block width](spmm::block_width) as a constant, so that the accumulators
-/// of a row are an array whose length the compiler knows.
+/// of a row are an array whose length is a constant.
 macro_rules! with_block_width {
     ($width:expr, $kernel:ident::<$t:ty>($($arg:expr),* $(,)?)) => {
         match $width {

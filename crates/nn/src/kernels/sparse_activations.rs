@@ -31,7 +31,7 @@ const TASK: usize = 1024;
 pub(crate) struct Active<T> {
     rows: usize,
     columns: usize,
-    /// Where the numbers of every (row, block) start, followed by the total.
+    /// The start of the numbers of every (row, block), followed by the total.
     starts: Vec<u32>,
     /// The column inside the block: a byte each, a quarter of the traffic of full indices.
     places: Vec<u8>,
@@ -39,12 +39,12 @@ pub(crate) struct Active<T> {
 }
 
 impl<T: Real> Active<T> {
-    /// Of the matrix as it is.
+    /// The numbers of a matrix that are not 0.
     pub(crate) fn of(matrix: &Matrix<T>) -> Self {
         Self::collect(matrix, matrix.rows(), matrix.columns(), |r, c| (r, c))
     }
 
-    /// Of its transpose.
+    /// The numbers of the transpose of a matrix that are not 0.
     pub(crate) fn of_transposed(matrix: &Matrix<T>) -> Self {
         Self::collect(matrix, matrix.columns(), matrix.rows(), |r, c| (c, r))
     }
@@ -60,23 +60,20 @@ impl<T: Real> Active<T> {
         // A counting sort in two passes over the matrix: count per (row, block), then place. Rows
         // are visited in order, so the numbers of a block are sorted by column in both directions.
         let mut cursor = vec![0u32; rows * blocks + 1];
-        let each = |visit: &mut dyn FnMut(usize, u8, T)| {
-            for r in 0..matrix.rows() {
-                for (c, x) in matrix.row(r).iter().enumerate().filter(|(_, x)| **x != T::ZERO) {
-                    let (row, column) = position(r, c);
-                    visit(row * blocks + column / DEEP, (column % DEEP) as u8, *x);
-                }
-            }
-        };
-        each(&mut |at, _, _| cursor[at + 1] += 1);
+        for_each_non_zero(matrix, |r, c, _| {
+            let (row, column) = position(r, c);
+            cursor[row * blocks + column / DEEP + 1] += 1;
+        });
         (0..rows * blocks).for_each(|at| cursor[at + 1] += cursor[at]);
         let starts = cursor.clone();
         let count = starts[rows * blocks] as usize;
         let (mut places, mut values) = (vec![0; count], vec![T::ZERO; count]);
-        each(&mut |at, place, x| {
-            let free = cursor[at] as usize;
-            (places[free], values[free]) = (place, x);
-            cursor[at] += 1;
+        for_each_non_zero(matrix, |r, c, x| {
+            let (row, column) = position(r, c);
+            let next = &mut cursor[row * blocks + column / DEEP];
+            let free = *next as usize;
+            (places[free], values[free]) = ((column % DEEP) as u8, x);
+            *next += 1;
         });
         Self { rows, columns, starts, places, values }
     }
@@ -90,6 +87,17 @@ impl<T: Real> Active<T> {
     fn range(&self, row: usize, block: usize) -> Range<usize> {
         let at = row * self.blocks() + block;
         self.starts[at] as usize..self.starts[at + 1] as usize
+    }
+}
+
+/// Calls `visit(row, column, value)` for every number that is not 0, row by row.
+fn for_each_non_zero<T: Real>(matrix: &Matrix<T>, mut visit: impl FnMut(usize, usize, T)) {
+    for r in 0..matrix.rows() {
+        for (c, &x) in matrix.row(r).iter().enumerate() {
+            if x != T::ZERO {
+                visit(r, c, x);
+            }
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Attention: yᵥʰ = Σᵤ αᵤᵥʰ zᵤʰ, α = softmax over the arcs into v of ln Pᵥᵤ + LeakyReLU(⟨aʰ, zᵤʰ⟩ +
 //! ⟨bʰ, zᵥʰ⟩).
 //!
-//! The propagation P is a prior: an arc of weight 0 carries nothing, and equal weights give plain
+//! The propagation P is a prior: an arc of weight 0 has α = 0, and equal weights give plain
 //! attention. The backward pass reads α and the scores, O(arcs · heads) numbers, and z.
 
 use crate::kernels::attention::{self, Arcs, Attended, Heads};
@@ -100,13 +100,10 @@ impl<T: Real> Operation<T> for Attention<'_, T> {
         );
 
         // sᵤ = ⟨a, zᵤ⟩ and tᵥ = ⟨b, zᵥ⟩: ∂a = Σ ∂sᵤ·zᵤ, and z receives ∂sᵤ·a, ∂tᵥ·b and Σ α·g.
-        let of_vector = |scores: &Matrix<T>, vector: &Matrix<T>| {
-            let mut out = pool.take(vector.rows(), vector.columns());
-            attention::outer_sum(scores, z, &mut out);
-            out
-        };
-        let of_source = to.needs_gradient(self.source).then(|| of_vector(&sources, a));
-        let of_target = to.needs_gradient(self.target).then(|| of_vector(&targets, b));
+        let of_source =
+            to.needs_gradient(self.source).then(|| vector_gradient(&sources, z, a, pool));
+        let of_target =
+            to.needs_gradient(self.target).then(|| vector_gradient(&targets, z, b, pool));
         let of_z = to.needs_gradient(self.z).then(|| {
             let mut out = pool.take(z.rows(), z.columns());
             let back = Arcs { pattern: transpose, from: Some(from), values: self.weights.row(0) };
@@ -138,5 +135,17 @@ fn spread<T: Real>(
         out.row_mut(at as usize).copy_from_slice(scores.row(i));
     }
     pool.put(scores);
+    out
+}
+
+/// Σᵤ scoresᵤ · zᵤ: the gradient of an attention vector, in its shape.
+fn vector_gradient<T: Real>(
+    scores: &Matrix<T>,
+    z: &Matrix<T>,
+    vector: &Matrix<T>,
+    pool: &Pool<T>,
+) -> Matrix<T> {
+    let mut out = pool.take(vector.rows(), vector.columns());
+    attention::outer_sum(scores, z, &mut out);
     out
 }

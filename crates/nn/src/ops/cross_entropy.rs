@@ -38,12 +38,11 @@ fn row_losses<T: Real>(
 ) {
     const ROWS: usize = 1024;
     let pieces = gradient.data_mut().par_chunks_mut(ROWS * stride).zip(losses.par_chunks_mut(ROWS));
-    let piece = |(i, (rows, losses)): (usize, (&mut [T], &mut [T]))| {
+    pieces.enumerate().for_each(|(i, (rows, losses))| {
         let labels = &loss.labels()[i * ROWS..][..rows.len() / stride];
         let weights = &loss.weights()[i * ROWS..][..labels.len()];
         softmax::cross_entropy(rows, stride, classes, labels, weights, losses);
-    };
-    pieces.enumerate().for_each(piece);
+    });
 }
 
 struct CrossEntropy<T> {

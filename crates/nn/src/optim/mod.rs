@@ -13,7 +13,7 @@ pub trait Optimizer<T: Real>: Send {
     /// One step. `gradients` has the shapes of the parameters.
     fn step(&mut self, params: &mut Params<T>, gradients: &[Matrix<T>]);
 
-    /// One step from `from` into `params`, whose old numbers do not matter. The first step of a
+    /// One step from `from` into `params`, whose old numbers are overwritten. The first step of a
     /// round uses it to avoid a copy of the broadcast model.
     fn step_from(&mut self, from: &Params<T>, params: &mut Params<T>, gradients: &[Matrix<T>]) {
         params.copy_from(from);

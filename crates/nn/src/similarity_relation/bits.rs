@@ -9,7 +9,7 @@ const WORD: usize = u64::BITS as usize;
 #[derive(Clone, Debug)]
 pub(crate) struct Bits {
     words: Vec<u64>,
-    /// Where the words of each row start.
+    /// The start of the words of each row.
     offsets: Vec<usize>,
     /// The index, in a full row, of the first stored word of each row.
     first: Vec<u32>,

@@ -43,8 +43,8 @@ pub struct SimilarityRelation {
 pub(crate) struct DeltaRows {
     /// The base of each row, as a position counted from the start of the block, or [`EMPTY`].
     pub(crate) base: Vec<u32>,
-    /// Where in `nodes` the added and the removed nodes of each row start; the latter end where the
-    /// next row starts.
+    /// The starts, in `nodes`, of the added and the removed nodes of each row; the latter end where
+    /// the next row starts.
     pub(crate) starts: Vec<[usize; 2]>,
     pub(crate) nodes: Vec<u32>,
 }

@@ -67,10 +67,12 @@ impl Stateful for Vec<usize> {
     fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> Result<()> {
         let mut wide: Vec<u64> = self.iter().map(|&count| count as u64).collect();
         visitor.numbers(b'C', &mut wide)?;
-        let narrow = |count: u64| {
-            usize::try_from(count).map_err(|_| visitor.mismatch("a count", count.to_string()))
-        };
-        *self = wide.into_iter().map(narrow).collect::<Result<_>>()?;
+        *self = wide
+            .into_iter()
+            .map(|count| {
+                usize::try_from(count).map_err(|_| visitor.mismatch("a count", count.to_string()))
+            })
+            .collect::<Result<_>>()?;
         Ok(())
     }
 }

@@ -8,7 +8,7 @@ use boostfgl_graph::{Graph, NodeIds, Problems, Role, Split};
 
 use crate::{Error, Result};
 
-/// What a file says about one seed.
+/// The content of a file for one seed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Saved {
     /// Number of clients K.
@@ -37,8 +37,8 @@ pub fn read(path: &Path, graph: &Graph, seed: u64) -> Result<Saved> {
     let nodes = Nodes::of(graph)?;
 
     let mut seeds = BTreeSet::new();
-    // The rows of the wanted seed or, until one is met, of the first seed: it may turn out to be
-    // the only one.
+    // The rows of the requested seed or, until one is read, of the first seed, which is used if it
+    // is the only one.
     let mut chosen = Rows::new(graph.len(), seed);
     let mut record = csv::StringRecord::new();
     let mut problems = Problems::new(path);
@@ -77,7 +77,7 @@ pub fn read(path: &Path, graph: &Graph, seed: u64) -> Result<Saved> {
     Ok(saved)
 }
 
-/// Where each column stands.
+/// The positions of the columns.
 struct Columns {
     seed: Option<usize>,
     node: usize,
@@ -87,33 +87,35 @@ struct Columns {
 
 impl Columns {
     fn find(path: &Path, header: &csv::StringRecord) -> Result<Self> {
-        let position = |name: &str| {
-            let mut at =
-                header.iter().enumerate().filter(|(_, title)| *title == name).map(|(at, _)| at);
-            match (at.next(), at.next()) {
-                (Some(_), Some(_)) => {
-                    Err(in_header(path, format!("column `{name}` once"), "it twice"))
-                }
-                (first, _) => Ok(first),
-            }
-        };
-        let required = |name: &str| {
-            let found = || format!("`{}`", header.iter().collect::<Vec<_>>().join(","));
-            position(name)?.ok_or_else(|| in_header(path, format!("a column `{name}`"), found()))
-        };
         Ok(Self {
-            seed: position("seed")?,
-            node: required("node")?,
-            client: required("client")?,
-            split: position("split")?,
+            seed: optional_column(path, header, "seed")?,
+            node: required_column(path, header, "node")?,
+            client: required_column(path, header, "client")?,
+            split: optional_column(path, header, "split")?,
         })
     }
+}
+
+fn optional_column(path: &Path, header: &csv::StringRecord, name: &str) -> Result<Option<usize>> {
+    let mut positions =
+        header.iter().enumerate().filter(|(_, title)| *title == name).map(|(at, _)| at);
+    match (positions.next(), positions.next()) {
+        (Some(_), Some(_)) => Err(in_header(path, format!("column `{name}` once"), "it twice")),
+        (first, _) => Ok(first),
+    }
+}
+
+fn required_column(path: &Path, header: &csv::StringRecord, name: &str) -> Result<usize> {
+    optional_column(path, header, name)?.ok_or_else(|| {
+        let found = format!("`{}`", header.iter().collect::<Vec<_>>().join(","));
+        in_header(path, format!("a column `{name}`"), found)
+    })
 }
 
 /// Finds nodes by the name they had in their source.
 enum Nodes<'a> {
     Position(usize),
-    // Only looked up, never walked through: its order cannot show.
+    // For look-up only: the order of a hash map must not affect a result.
     Named(HashMap<&'a str, u32>),
 }
 
@@ -142,7 +144,7 @@ impl<'a> Nodes<'a> {
     }
 }
 
-/// One row, understood.
+/// One parsed row.
 struct Row {
     seed: u64,
     node: u32,
@@ -151,8 +153,8 @@ struct Row {
 }
 
 impl Row {
-    /// `any_seed` stands in for the seed if the file has no such column. `None` if a field is
-    /// wrong, which is then a problem.
+    /// `any_seed` is the seed if the file has no such column. `None` if a field is wrong, which is
+    /// added to the problems.
     fn parse(
         place: &mut Place<'_, '_>,
         graph: &Graph,
@@ -169,12 +171,13 @@ impl Row {
         };
         let node = nodes.find(place.field(columns.node));
         let node = place.known(node, columns.node, || format!("a node of {}", graph.name()));
-        // As many clients as nodes at most, which also bounds what a corrupt number can make us
-        // allocate.
+        // There are at most as many clients as nodes. This also bounds the memory that a corrupt
+        // number can cause to be allocated.
         let client =
             place.field(columns.client).parse::<u32>().ok().filter(|&k| (k as usize) < graph.len());
-        let wanted = || format!("a client number from 0 to {} at most", graph.len() - 1);
-        let client = place.known(client, columns.client, wanted);
+        let client = place.known(client, columns.client, || {
+            format!("a client number from 0 to {} at most", graph.len() - 1)
+        });
         let role = match (columns.split, node) {
             (Some(at), Some(node)) => place.role(at, graph.labels().get(node as usize).is_some()),
             _ => Some(Role::None),
@@ -224,7 +227,7 @@ impl Rows {
     }
 }
 
-/// A row, and the problems that those of its fields that are wrong are added to.
+/// A row, and the list to which problems with its fields are added.
 struct Place<'a, 'p> {
     columns: &'a Columns,
     record: &'a csv::StringRecord,
@@ -267,8 +270,8 @@ fn in_header(path: &Path, expected: String, found: impl Into<String>) -> Error {
     boostfgl_graph::Error::malformed(path, ", line 1", expected, found).into()
 }
 
-/// Where a row begins that cannot be read as one, what was expected and what was found. `None` if
-/// more than a row is at fault.
+/// The start of a malformed row, what was expected and what was found. `None` if the error is not
+/// confined to one row.
 fn row_fault(error: &csv::Error) -> Option<(u64, (String, String))> {
     let texts = match error.kind() {
         csv::ErrorKind::Utf8 { .. } => ("UTF-8 text".to_owned(), "other bytes".to_owned()),
@@ -400,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_wrong_with_a_file_is_told_at_once() {
+    fn all_problems_of_a_file_are_reported_at_once() {
         let message = read_text(
             "seed,node,client,split\r\nx,9,7,tset\r\n0,1,0\r\n0,1,0,val\r\n0,1,0,val\r\n",
             0,

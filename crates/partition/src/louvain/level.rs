@@ -12,7 +12,8 @@ pub(super) struct Level<'a> {
     offsets: Cow<'a, [usize]>,
     neighbours: Cow<'a, [u32]>,
     weights: Weights<'a>,
-    /// Twice the weight inside what a node stands for: the diagonal of the merged matrix.
+    /// Twice the weight inside the community that a node represents: the diagonal of the merged
+    /// matrix. Counted twice, because an edge contributes to the degrees of both of its ends.
     loops: Vec<f64>,
     degrees: Vec<f64>,
     total: f64,
@@ -42,10 +43,13 @@ impl<'a> Level<'a> {
         )
     }
 
+    /// A + Aᵀ: Q is that of undirected graphs, so the direction is dropped and the weights of the
+    /// two directions add up.
     fn symmetric(directed: &Adjacency) -> Self {
         let edges: Vec<(u32, u32)> = (0..directed.len())
             .flat_map(|v| directed.neighbours(v).iter().map(move |&source| (source, v as u32)))
             .collect();
+        // Without weights each direction counts 1, so that edges in both directions weigh 2.
         let ones;
         let weights = match directed.weights() {
             Some(weights) => weights,
@@ -80,6 +84,7 @@ impl<'a> Level<'a> {
     ) -> Self {
         let mut level =
             Self { offsets, neighbours, weights, degrees: loops.clone(), loops, total: 0.0 };
+        // The order of these sums is fixed, because their rounding can decide a move.
         for v in 0..level.len() {
             let mut degree = level.loops[v];
             level.each_arc(v, |_, weight| degree += weight);
@@ -141,12 +146,14 @@ impl<'a> Level<'a> {
                 loops[c] += self.loops[v as usize];
                 self.each_arc(v as usize, |u, weight| {
                     let other = community[u as usize];
-                    // An edge inside the community is met from both ends, so that the loop holds
-                    // its weight twice, as the diagonal of the merged matrix does.
+                    // An edge inside the community is visited from both ends, so its weight enters
+                    // the loop twice, as in the diagonal of the merged matrix.
                     if other as usize == c {
                         loops[c] += weight;
                         return;
                     }
+                    // Weights are positive: 0 means that this community is met for the first time.
+                    // Rows need no sorting, their order is that of the edges and deterministic.
                     if link[other as usize] == 0.0 {
                         neighbours.push(other);
                     }

@@ -7,8 +7,9 @@ use super::level::Level;
 
 /// Communities under construction.
 ///
-/// `link` is dense scratch: the weight between the node at hand and each community. Weights are
-/// positive, so 0 means that no edge leads there, and only what `touched` lists needs clearing.
+/// `link` is a dense scratch buffer: the weight between the visited node and each community.
+/// Weights are positive, so 0 means that there is no edge, and only the communities in `touched`
+/// need clearing: a visit costs O(degree), not O(communities).
 pub(super) struct Moving<'a> {
     level: &'a Level<'a>,
     resolution: f64,
@@ -40,12 +41,12 @@ impl<'a> Moving<'a> {
         &self.community
     }
 
-    /// Sweeps until little is gained; returns how much Q rose.
+    /// Sweeps until the gain is small; returns the increase of Q.
     ///
-    /// The first sweep visits every node, later ones only nodes with a neighbour that went
-    /// elsewhere since their last visit: the others rarely move, and the last sweeps, which move a
-    /// handful, then cost next to nothing (Ozaki, Tezuka, Inaba 2016). Before a level ends, one
-    /// more full sweep makes sure that no node gains by a move.
+    /// The first sweep visits every node, later ones only nodes with a neighbour that has moved
+    /// since their last visit: the others rarely move, and the last sweeps, in which few nodes
+    /// move, become cheap (Ozaki, Tezuka, Inaba 2016). Before a level ends, one more full sweep
+    /// checks that no node gains by a move.
     pub(super) fn run(&mut self, seed: u64, level: u64) -> f64 {
         let mut gained = 0.0;
         let mut full = true;
@@ -57,10 +58,10 @@ impl<'a> Moving<'a> {
                 (0..self.level.len() as u32).filter(|&v| self.stale[v as usize]).collect();
             Stream::new(seed, "louvain", &[level, sweep]).shuffle(&mut order);
             let rise: f64 = order.iter().map(|&v| self.visit(v as usize)).sum();
-            // Q rises by 2/(2m) for each unit of what a visit gains.
+            // ΔQ = (1/m) · (w(v, c) − γ k_v tot_c / 2m − the same for staying), and total() = 2m.
             let rise = 2.0 * rise / self.level.total();
             gained += rise;
-            // A NaN, from a resolution that is no number, counts as little.
+            // NaN, from a resolution that is not a number, counts as a small gain: the sweeps end.
             let little = rise < MIN_GAIN || rise.is_nan();
             if little && full {
                 break;
@@ -79,7 +80,8 @@ impl<'a> Moving<'a> {
         let gain = self.settle(v);
         let Self { level, community, stale, .. } = self;
         if community[v] != before {
-            // A neighbour in the community that `v` joined has only become better placed.
+            // For a neighbour in the community that `v` joined, staying has only become better, so
+            // it needs no visit.
             level.each_arc(v, |u, _| stale[u as usize] |= community[u as usize] != community[v]);
         }
         gain
@@ -98,8 +100,8 @@ impl<'a> Moving<'a> {
         });
         let own = community[v];
         let degree = level.degree(v);
-        // Staying is compared with leaving as if `v` stood alone: its own degree must not count for
-        // the community that it is already in.
+        // The gain of staying and of moving is that of joining as an isolated node: the degree of
+        // `v` must not count for the community that it is already in.
         totals[own as usize] -= degree;
 
         let cost = self.resolution * degree / level.total();
@@ -107,8 +109,8 @@ impl<'a> Moving<'a> {
         let (mut best, mut most) = (own, stay);
         for &c in touched.iter() {
             let gain = link[c as usize] - cost * totals[c as usize];
-            // Ties go to staying, then to the lowest number: `touched` is in the order of edges,
-            // which must not decide.
+            // Ties go to staying, then to the lowest number, so that the order of edges in
+            // `touched` does not affect the result.
             if gain > most || (gain == most && best != own && c < best) {
                 (best, most) = (c, gain);
             }
@@ -122,6 +124,5 @@ impl<'a> Moving<'a> {
     }
 }
 
-/// Never reached on real graphs, which need about ten; a guarantee that rounding cannot keep nodes
-/// moving for ever.
+/// A bound for the case that rounding errors keep nodes moving. Real graphs need about ten sweeps.
 const MAX_SWEEPS: u64 = 1000;

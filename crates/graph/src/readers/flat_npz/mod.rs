@@ -58,14 +58,14 @@ pub fn read(path: &Path) -> Result<Graph> {
     };
     let ids = strings(&mut npz, "node_ids")?;
     let groups = group_columns(&mut npz)?;
-    let assemble = || {
-        let mut graph = Graph::new(name, adjacency, features, labels)?.with_splits(splits)?;
-        if let Some(ids) = ids {
-            graph = graph.with_ids(ids)?;
-        }
-        graph.with_group_columns(groups)
-    };
-    assemble().map_err(|e| parts::in_file(npz.path(), e))
+    Graph::new(name, adjacency, features, labels)
+        .and_then(|graph| graph.with_splits(splits))
+        .and_then(|graph| match ids {
+            Some(ids) => graph.with_ids(ids),
+            None => Ok(graph),
+        })
+        .and_then(|graph| graph.with_group_columns(groups))
+        .map_err(|e| parts::in_file(npz.path(), e))
 }
 
 /// Reads all but the features, for graphs published without them.
@@ -234,19 +234,24 @@ fn strings(npz: &mut Npz, name: &str) -> Result<Option<Vec<String>>> {
     let bytes: Vec<u8> = npz.list(name)?;
     let offsets: Vec<usize> = npz.list(&offsets_name)?;
     let covers = offsets.first() == Some(&0) && offsets.last() == Some(&bytes.len());
-    let text = |range: &[usize]| String::from_utf8(bytes.get(range[0]..range[1])?.to_vec()).ok();
-    let texts: Option<Vec<String>> =
-        if covers { offsets.windows(2).map(text).collect() } else { None };
-    let malformed = || {
-        let expected = "rising boundaries of UTF-8 texts, from 0 to the number of bytes";
+    let texts: Option<Vec<String>> = if covers {
+        offsets.windows(2).map(|range| text_between(&bytes, range[0], range[1])).collect()
+    } else {
+        None
+    };
+    texts.map(Some).ok_or_else(|| {
         Error::malformed(
             npz.path(),
             format!(", array {offsets_name}"),
-            expected,
+            "rising boundaries of UTF-8 texts, from 0 to the number of bytes",
             "other boundaries or bytes",
         )
-    };
-    texts.map(Some).ok_or_else(malformed)
+    })
+}
+
+/// One text; `None` if the range is not inside the bytes or they are not UTF-8.
+fn text_between(bytes: &[u8], start: usize, end: usize) -> Option<String> {
+    String::from_utf8(bytes.get(start..end)?.to_vec()).ok()
 }
 
 #[cfg(test)]
@@ -352,7 +357,7 @@ mod tests {
     fn names_are_checked_like_numbers() {
         let folder = Folder::new();
         let path = folder.path("g.npz");
-        let said = |y: [i64; 2], ids: &str, columns: i64| {
+        let message = |y: [i64; 2], ids: &str, columns: i64| {
             let mut npz = NpzWriter::create(&path).unwrap();
             npz.array("edge_index", &[2, 1], vec![0i64, 1]).unwrap();
             npz.array("y", &[2], y).unwrap();
@@ -367,23 +372,24 @@ mod tests {
             npz.finish().unwrap();
             read(&path).map_or_else(|error| error.to_string(), |_| "read".to_owned())
         };
-        assert_eq!(said([0, 1], "uv", 1), "read");
+        assert_eq!(message([0, 1], "uv", 1), "read");
         assert!(
-            said([0, 1], "uu", 1)
+            message([0, 1], "uu", 1)
                 .ends_with("node ids of g: expected every id once, found `u` for nodes 0 and 1")
         );
-        let sentinel = said([0, 4_294_967_295], "uv", 1);
+        let sentinel = message([0, 4_294_967_295], "uv", 1);
         assert!(
             sentinel.ends_with("label of node 1: expected a class below 2, found 4294967295"),
             "{sentinel}"
         );
         assert!(
-            said([0, 1], "uv", 4_294_967_295).contains("expected at most 1048576 feature columns")
+            message([0, 1], "uv", 4_294_967_295)
+                .contains("expected at most 1048576 feature columns")
         );
     }
 
     #[test]
-    fn features_may_be_absent_if_nobody_wants_them() {
+    fn features_may_be_absent_if_they_are_not_read() {
         let folder = Folder::new();
         let path = folder.path("bare.npz");
         let mut npz = NpzWriter::create(&path).unwrap();

@@ -4,8 +4,8 @@
 //! anything, which is why loading an untrusted pickle is dangerous. This machine has the
 //! instructions of protocols 0 to 2, which old published datasets use, and a fixed list of names
 //! ([`objects::Global`]): numpy arrays and types, scipy's CSR matrix, `defaultdict`, `list`. Each
-//! is turned into plain numbers by code in this folder; any other name, such as `os.system`, ends
-//! the reading with an error that says which.
+//! is turned into plain numbers by code in this folder; any other name, such as `os.system`, is an
+//! error that contains it.
 //!
 //! Every instruction takes at least one byte and adds at most a few values, so memory is bounded by
 //! a multiple of the file's length. Values live in one list and refer to each other by position:
@@ -71,7 +71,7 @@ struct Machine<'a> {
     memo: HashMap<u32, Value>,
 }
 
-/// Why a pickle was refused, in words that fit after «found».
+/// The error is the text after "found" in the message.
 type Step<T> = std::result::Result<T, String>;
 
 impl Machine<'_> {
@@ -95,6 +95,7 @@ impl Machine<'_> {
     fn step(&mut self, code: u8) -> Step<()> {
         match code {
             0x80 => return self.protocol(),
+            // Marks are kept apart from the values, so that no value can be mistaken for one.
             b'(' => self.marks.push(self.stack.len()),
             b'0' => drop(self.pop()?),
             b'1' => drop(self.pop_to_mark()?),
@@ -153,6 +154,7 @@ impl Machine<'_> {
     fn long(&mut self) -> Step<i64> {
         let [length] = self.bytes()?;
         let bytes = self.take(usize::from(length))?;
+        // Python's integers have no bound, node numbers and labels do.
         if bytes.len() > 8 {
             return Err("an integer of more than 64 bits".into());
         }
@@ -231,6 +233,8 @@ impl Machine<'_> {
         Ok(())
     }
 
+    /// Stores the top of the stack in the memo, from which `get` pushes it again: shared and
+    /// circular values are references, never copies.
     fn put(&mut self, code: u8) -> Step<()> {
         let key = self.memo_key(code == b'p', code == b'q')?;
         let value = *self.stack.last().ok_or("an empty stack")?;
@@ -286,7 +290,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Where the part of the stack above the last mark starts.
+    /// The start of the part of the stack above the last mark.
     fn floor(&self) -> usize {
         self.marks.last().copied().unwrap_or(0)
     }
@@ -424,7 +428,7 @@ mod tests {
         }
     }
 
-    /// Published exploits of programs that load pickles, each as it would arrive.
+    /// Published exploits of programs that load pickles.
     #[test]
     fn known_attacks_are_refused() {
         let attacks: [(&str, &[u8]); 14] = [
@@ -447,7 +451,7 @@ mod tests {
                 b"cnumpy.core.multiarray\n_reconstruct\n(cos\nsystem\nK\x00\x85U\x01btR.",
             ),
             ("an instance", b"(S'id'\nios\nsystem\n."),
-            ("a class built anew", b"\x80\x02cos\nsystem\n)\x81."),
+            ("an instance of a class", b"\x80\x02cos\nsystem\n)\x81."),
             (
                 "a name from the stack, protocol 4",
                 b"\x80\x04\x8c\x02os\x8c\x06system\x93\x8c\x02id\x85R.",
@@ -462,10 +466,10 @@ mod tests {
         }
     }
 
-    /// Lengths and places that promise far more than the file holds.
+    /// Lengths and positions far beyond the end of the file.
     #[test]
-    fn promises_are_not_believed() {
-        let promises: [&[u8]; 8] = [
+    fn false_lengths_and_positions_are_refused() {
+        let claims: [&[u8]; 8] = [
             b"T\xff\xff\xff\x7f",
             b"X\xff\xff\xff\xff",
             b"\x8b\xff\xff\xff\x7f",
@@ -475,13 +479,13 @@ mod tests {
             b"g4294967295\n.",
             b"I99999999999999999999999999\n.",
         ];
-        for bytes in promises {
+        for bytes in claims {
             assert!(load(bytes).is_err(), "{bytes:?}");
         }
-        // A far place in the memo takes no more than a near one.
+        // A large memo key takes no more memory than a small one.
         assert!(load(b"]r\xff\xff\xff\xff.").is_ok());
-        // Ten lists, each of ten times the one before: ten thousand million values, if they were
-        // copied.
+        // Ten lists, each of ten times the one before ("billion laughs"): ten thousand million
+        // values if they were copied.
         let mut laughs = b"](K\x01K\x01eq\x00".to_vec();
         for level in 0..10u8 {
             laughs.extend(b"0](");
@@ -493,15 +497,15 @@ mod tests {
     }
 
     #[test]
-    fn allowed_names_do_nothing_but_what_they_are_for() {
+    fn allowed_names_are_refused_with_other_arguments() {
         assert!(reason(b"c__builtin__\nlist\n(S'a'\ntR.").contains("list"));
         assert!(reason(b"cnumpy\nndarray\n)R.").contains("ndarray"));
         assert!(reason(b"ccollections\ndefaultdict\n(cnumpy\ndtype\ntR.").contains("defaultdict"));
     }
 
-    /// A second pickle may stand there, which other readers of the file would find.
+    /// Other readers of the file would find a second pickle after the first.
     #[test]
-    fn nothing_may_follow_the_end() {
+    fn bytes_after_the_end_are_refused() {
         assert!(load(b"].").is_ok());
         assert!(
             reason(b"].cos\nsystem\n.")
@@ -548,7 +552,7 @@ mod tests {
     }
 
     #[test]
-    fn deep_and_circular_values_do_no_harm() {
+    fn deep_and_circular_values_are_errors() {
         let mut deep = b"]".repeat(100_000);
         deep.extend(b"a".repeat(99_999));
         deep.push(b'.');

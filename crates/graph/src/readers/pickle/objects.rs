@@ -1,4 +1,4 @@
-//! The fixed list of things a pickle may hold, and the numbers inside them.
+//! The fixed list of objects a pickle may contain, and the numbers inside them.
 
 use std::path::PathBuf;
 
@@ -7,12 +7,12 @@ use super::super::parts::Csr;
 use super::{Step, Value};
 use crate::{Error, Result};
 
-/// The names a pickle may call for. There is no way to add one from a file.
+/// The names a pickle may refer to. A file cannot add one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Global {
-    /// numpy's function that makes an empty array to be filled.
+    /// numpy's function that makes an empty array, whose state follows.
     Reconstruct,
-    /// The class that function is given.
+    /// The argument of that function.
     NdArray,
     /// numpy's number type.
     DType,
@@ -22,9 +22,9 @@ pub(super) enum Global {
     DefaultDict,
     /// The usual default.
     List,
-    /// Protocol 0's way to make an empty object.
+    /// The function with which protocol 0 makes an empty object.
     Reconstructor,
-    /// The base class that function is given.
+    /// The second argument of that function.
     BaseObject,
 }
 
@@ -59,7 +59,7 @@ impl Global {
     }
 }
 
-/// Everything that is more than one number.
+/// Every value that is more than one number.
 #[derive(Debug)]
 pub(super) enum Object {
     Bytes(Vec<u8>),
@@ -85,7 +85,7 @@ pub(super) struct ArrayState {
 }
 
 impl Object {
-    /// What to call it in an error.
+    /// Its name in an error.
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Self::Bytes(_) => "a string",
@@ -100,19 +100,18 @@ impl Object {
     }
 }
 
-/// What calling `callee` with a tuple of arguments gives, for the few calls that plain data need.
+/// The result of calling `callee` with a tuple of arguments, for the few calls that plain data
+/// need.
 pub(super) fn call(objects: &[Object], callee: Value, arguments: Value) -> Step<Object> {
     let (Some(Object::Global(global)), Some(Object::Tuple(arguments))) =
         (get(objects, callee), get(objects, arguments))
     else {
         return Err("a call of something that is not a function".into());
     };
-    let given = |at: usize| match arguments.get(at).and_then(|value| get(objects, *value)) {
-        Some(Object::Global(global)) => Some(*global),
-        _ => None,
-    };
+    let names: Vec<Option<Global>> =
+        arguments.iter().take(2).map(|value| global_of(objects, *value)).collect();
     match (global, arguments.len()) {
-        (Global::Reconstruct, 3) if given(0) == Some(Global::NdArray) => Ok(Object::Array(None)),
+        (Global::Reconstruct, 3) if names[0] == Some(Global::NdArray) => Ok(Object::Array(None)),
         (Global::DType, 1..=3) => {
             let name = bytes(objects, arguments[0]).and_then(|name| std::str::from_utf8(name).ok());
             let dtype = name
@@ -121,11 +120,11 @@ pub(super) fn call(objects: &[Object], callee: Value, arguments: Value) -> Step<
             Ok(Object::DType(dtype))
         }
         (Global::DefaultDict, 0) => Ok(Object::Dict(Vec::new())),
-        (Global::DefaultDict, 1) if given(0) == Some(Global::List) => Ok(Object::Dict(Vec::new())),
+        (Global::DefaultDict, 1) if names[0] == Some(Global::List) => Ok(Object::Dict(Vec::new())),
         (Global::List, 0) => Ok(Object::List(Vec::new())),
         (Global::CsrMatrix, 0) => Ok(Object::Csr(None)),
         (Global::Reconstructor, 3)
-            if given(0) == Some(Global::CsrMatrix) && given(1) == Some(Global::BaseObject) =>
+            if names[..2] == [Some(Global::CsrMatrix), Some(Global::BaseObject)] =>
         {
             Ok(Object::Csr(None))
         }
@@ -190,6 +189,10 @@ fn get(objects: &[Object], value: Value) -> Option<&Object> {
     if let Value::Object(at) = value { objects.get(at) } else { None }
 }
 
+fn global_of(objects: &[Object], value: Value) -> Option<Global> {
+    if let Some(Object::Global(global)) = get(objects, value) { Some(*global) } else { None }
+}
+
 fn bytes(objects: &[Object], value: Value) -> Option<&[u8]> {
     if let Some(Object::Bytes(bytes)) = get(objects, value) { Some(bytes) } else { None }
 }
@@ -198,11 +201,11 @@ fn bytes(objects: &[Object], value: Value) -> Option<&[u8]> {
 /// many times.
 const MAX_SIDES: usize = 8;
 
-/// Longest side of an array that holds nothing: its bytes cannot answer for its sides, and readers
+/// Longest side of an empty array. Its sides cannot be compared with a number of bytes, and readers
 /// allocate by them.
 const MAX_EMPTY_SIDE: usize = 1 << 24;
 
-/// What a pickle held.
+/// The parsed content of a pickle.
 #[derive(Debug)]
 pub(in super::super) struct Pickle {
     pub(super) path: PathBuf,
@@ -241,8 +244,10 @@ impl Pickle {
         let Some(Object::Csr(Some(attributes))) = get(&self.objects, self.root) else {
             return Err(self.wrong("a CSR matrix", self.kind(self.root)));
         };
-        let attribute = |name: &str| self.attribute(*attributes, name);
-        let shape = attribute("_shape").or_else(|_| attribute("shape"))?;
+        // scipy renamed the attribute; files of both kinds exist.
+        let shape = self
+            .attribute(*attributes, "_shape")
+            .or_else(|_| self.attribute(*attributes, "shape"))?;
         let sides: Option<Vec<usize>> = match get(&self.objects, shape) {
             Some(Object::Tuple(sides)) => sides.iter().map(|side| side_length(*side)).collect(),
             _ => None,
@@ -253,9 +258,9 @@ impl Pickle {
         let csr = Csr {
             rows,
             columns,
-            offsets: self.array(attribute("indptr")?, "indptr")?.1,
-            indices: self.array(attribute("indices")?, "indices")?.1,
-            values: self.array(attribute("data")?, "data")?.1,
+            offsets: self.array(self.attribute(*attributes, "indptr")?, "indptr")?.1,
+            indices: self.array(self.attribute(*attributes, "indices")?, "indices")?.1,
+            values: self.array(self.attribute(*attributes, "data")?, "data")?.1,
         };
         csr.check(&self.path, "")?;
         Ok(csr)
@@ -274,7 +279,7 @@ impl Pickle {
         for &(key, value) in entries {
             let neighbours = self.node_list(value)?;
             // A neighbour takes at least a byte of the file. More neighbours than bytes means that
-            // lists are referred to again and again, to fill the memory.
+            // lists are shared through the memo, and copying them would exhaust the memory.
             total += neighbours.len();
             if total > self.length {
                 return Err(self.wrong("a list of neighbours per node", "repeated lists"));
@@ -316,8 +321,10 @@ impl Pickle {
             return Err(self.wrong(what, self.kind(value)));
         };
         let data = bytes(&self.objects, Value::Object(array.data)).unwrap_or_default();
-        let number = |bytes: &[u8]| T::from_number(array.dtype.decode(bytes));
-        let values: Option<Vec<T>> = data.chunks_exact(array.dtype.size()).map(number).collect();
+        let values: Option<Vec<T>> = data
+            .chunks_exact(array.dtype.size())
+            .map(|bytes| T::from_number(array.dtype.decode(bytes)))
+            .collect();
         let values = values
             .ok_or_else(|| self.wrong(format!("{what} made of {}", T::WANTED), "other numbers"))?;
         Ok((&array.shape, self.row_major(array, values)))

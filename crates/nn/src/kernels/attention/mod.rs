@@ -20,7 +20,7 @@ pub(crate) const LANES: usize = 8;
 /// LeakyReLU's slope below zero.
 const SLOPE: f64 = 0.2;
 
-/// How the columns of a representation are divided among heads.
+/// The division of the columns of a representation among heads.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Heads {
     pub(crate) count: usize,
@@ -176,10 +176,9 @@ fn over_arcs<T: Real>(
     out: &mut [T],
     piece: impl Fn(Range<usize>, &mut [T]) + Sync,
 ) {
-    let end = |row: usize| p.row_range(row).end * heads.count;
     // Each number costs an exponential or a dot product of two rows.
     let work = out.len() * heads.width.max(16);
-    parallel::over_segments(out, p.rows(), end, work, piece);
+    parallel::over_segments(out, p.rows(), |row| p.row_range(row).end * heads.count, work, piece);
 }
 
 #[cfg(test)]

@@ -85,8 +85,9 @@ impl Candidates {
 
     /// The smallest range that contains the candidates of all `places`.
     pub(super) fn window(&self, places: &[u32]) -> std::ops::Range<usize> {
-        let ranges = || places.iter().map(|&place| self.ranges[place as usize]);
-        let (from, to) = (ranges().map(|r| r.0).min(), ranges().map(|r| r.1).max());
+        let ranges = places.iter().map(|&place| self.ranges[place as usize]);
+        let from = ranges.clone().map(|(from, _)| from).min();
+        let to = ranges.map(|(_, to)| to).max();
         from.unwrap_or(0) as usize..to.unwrap_or(0) as usize
     }
 
@@ -105,8 +106,9 @@ impl Candidates {
         let (from, to) = (others.start / 64, others.end.div_ceil(64));
         own.into_iter().any(|place| {
             let (first, words) = self.similar.row(place);
-            let at = |word: usize| word.clamp(first, first + words.len()) - first;
-            words[at(from)..at(to)].iter().any(|&word| word != 0)
+            let end = first + words.len();
+            let (from, to) = (from.clamp(first, end) - first, to.clamp(first, end) - first);
+            words[from..to].iter().any(|&word| word != 0)
         })
     }
 }

@@ -85,10 +85,11 @@ impl RequestedRows {
     fn new(candidates: &Candidates, rows: Option<&[u32]>) -> Self {
         let nodes =
             rows.map_or_else(|| (0..candidates.order.len() as u32).collect(), <[u32]>::to_vec);
+        let places: Vec<u32> = nodes.iter().map(|&v| candidates.places[v as usize]).collect();
         let mut numbers: Vec<u32> = (0..nodes.len() as u32).collect();
-        let place = |number: u32| candidates.places[nodes[number as usize] as usize];
-        numbers.sort_by_key(|&number| place(number));
-        Self { places: numbers.iter().map(|&number| place(number)).collect(), numbers, nodes }
+        numbers.sort_by_key(|&number| places[number as usize]);
+        let places = numbers.iter().map(|&number| places[number as usize]).collect();
+        Self { places, numbers, nodes }
     }
 
     /// ½(positive − negative + e), in the requested order.
