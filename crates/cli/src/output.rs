@@ -121,10 +121,7 @@ pub(crate) fn check_new_file(to: &Path, overwrite: bool) -> anyhow::Result<()> {
             "Choose another name, or pass --overwrite to replace the file.",
         )
     } else if parent.is_some_and(|parent| !parent.is_dir()) {
-        (
-            "expected a file in an existing folder, found no such folder",
-            "Create the folder first.",
-        )
+        ("expected a file in an existing folder, found no such folder", "Create the folder first.")
     } else {
         return Ok(());
     };

@@ -11,11 +11,11 @@ use boostfgl_fuzz::engine::{Limits, Outcome, fuzz, silence_panics};
 use boostfgl_fuzz::{TARGETS, Target, seeds};
 use clap::Parser;
 
-/// Counts what every input takes.
+/// Counts the memory that every input takes.
 #[global_allocator]
 static COUNTED: peak_alloc::PeakAlloc = peak_alloc::PeakAlloc;
 
-/// Bad input for everything that reads.
+/// Damaged input for every reader.
 #[derive(Parser)]
 struct Args {
     /// Seconds for each target.
@@ -24,10 +24,10 @@ struct Args {
     /// Only this target; may be given several times.
     #[arg(long, value_name = "NAME")]
     target: Vec<String>,
-    /// What inputs are drawn from.
+    /// Seed of the random inputs.
     #[arg(long, default_value_t = 20_260_711)]
     seed: u64,
-    /// Where inputs that crash are kept.
+    /// Folder for crashing inputs.
     #[arg(long, default_value = "target/fuzz")]
     crashes: PathBuf,
     /// Prints one JSON document in place of the table.

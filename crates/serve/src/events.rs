@@ -103,12 +103,7 @@ impl Broadcaster {
 
     /// A stream of updates on a topic, for a client that has the content with mark `have`; `None` if
     /// there are too many clients.
-    pub(crate) fn listen(
-        &self,
-        topic: Topic,
-        have: String,
-        poll: impl FnOnce() -> Poll,
-    ) -> Option<Response> {
+    pub(crate) fn listen(&self, topic: Topic, have: String, poll: Poll) -> Option<Response> {
         let permit = Arc::clone(&self.permits).try_acquire_owned().ok()?;
         let updates = self.subscribe(topic, poll);
         let listener = Listener { updates, have, _permit: permit };
@@ -118,7 +113,7 @@ impl Broadcaster {
         Some(Sse::new(events).keep_alive(alive).into_response())
     }
 
-    fn subscribe(&self, topic: Topic, poll: impl FnOnce() -> Poll) -> watch::Receiver<PageUpdate> {
+    fn subscribe(&self, topic: Topic, poll: Poll) -> watch::Receiver<PageUpdate> {
         let mut feeds = self.feeds();
         if let Some(feed) = feeds.get(&topic) {
             return feed.subscribe();
@@ -126,7 +121,7 @@ impl Broadcaster {
         let (feed, updates) = watch::channel(PageUpdate::none());
         feeds.insert(topic.clone(), feed.clone());
         drop(feeds);
-        tokio::spawn(self.clone().feed(topic, feed, poll()));
+        tokio::spawn(self.clone().feed(topic, feed, poll));
         updates
     }
 
@@ -152,8 +147,8 @@ impl Broadcaster {
                 }
                 differs
             });
-            // What takes long to render is rendered less often, so that most of a core is left to
-            // the run.
+            // If rendering takes long, it is done less often: at least 80 % of a core is left to the
+            // run.
             tokio::time::sleep(topic.pause().max(4 * start.elapsed())).await;
             // New listeners subscribe under this lock, so none can be missed here.
             let mut feeds = self.feeds();

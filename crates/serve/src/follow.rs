@@ -1,4 +1,4 @@
-//! Following a run that may still be under way.
+//! Updates of the page of a run that may still be training.
 
 use crate::events::PageUpdate;
 use crate::html;
@@ -52,9 +52,11 @@ impl Follower {
 
     /// Reads what changed; false if the run is no longer there.
     fn refresh(&mut self, path: &Path, files: &Files) -> bool {
-        let is_current =
-            |last: &mut LastRead| last.stamps == files.stamps || last.add_rounds(path, files);
-        if !self.last.as_mut().is_some_and(is_current) {
+        let is_current = match &mut self.last {
+            Some(last) => last.stamps == files.stamps || last.add_rounds(path, files),
+            None => false,
+        };
+        if !is_current {
             let view = self.library.view(&self.name, Depth::Rounds);
             self.last = view.map(|view| LastRead::new(view, files.stamps.clone()));
         }

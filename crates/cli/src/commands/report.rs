@@ -227,7 +227,8 @@ impl Report {
 
 /// A figure's line in `--figure list`.
 fn listed(figure: &Figure) -> String {
-    let same = figure.same_as.map(|other| format!(" (only for `reproduce`; for runs, see {other})"));
+    let same =
+        figure.same_as.map(|other| format!(" (only for `reproduce`; for runs, see {other})"));
     format!("{:<12} {}{}\n", figure.name, figure.about, same.unwrap_or_default())
 }
 
