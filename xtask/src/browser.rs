@@ -39,8 +39,9 @@ pub(crate) enum Browser {
 }
 
 impl Browser {
-    /// Uses the browser of the variable or of the system; installs what is missing if that is allowed.
-    /// Without a browser its tests are skipped; in continuous integration that is an error.
+    /// Uses the browser of the variable or of the system; installs what is missing if that is
+    /// allowed. Without a browser its tests are skipped; in continuous integration that is an
+    /// error.
     pub(crate) fn find(fast: bool) -> Result<Self> {
         if fast {
             return Ok(Self::Missing("--fast".to_owned()));
@@ -144,8 +145,8 @@ fn missing_packages() -> Vec<&'static str> {
         .collect()
 }
 
-/// Installs the packages of the lock file of a folder, unless a copy of that file shows that they are
-/// installed.
+/// Installs the packages of the lock file of a folder, unless a copy of that file shows that they
+/// are installed.
 fn ensure_packages(folder: &Path) -> Result<()> {
     let (lock, copy) =
         (folder.join("package-lock.json"), folder.join("node_modules/installed.json"));

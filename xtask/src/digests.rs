@@ -80,7 +80,7 @@ fn cases(listed: &Listed) -> BTreeMap<String, String> {
 /// Every subset, the empty one first.
 fn subsets(all: &[String]) -> Vec<Vec<String>> {
     let mut subsets = Vec::new();
-    // The bits of a number say which names are in the subset.
+    // Bit i of the number: whether name i is in the subset.
     for bits in 0..1usize << all.len() {
         let chosen = all.iter().enumerate().filter(|(at, _)| bits >> at & 1 == 1);
         subsets.push(chosen.map(|(_, name)| name.clone()).collect());

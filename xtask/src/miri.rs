@@ -12,8 +12,8 @@ use crate::shell::{run, succeeds};
 /// rust-src).
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Only tests whose name contains one of these [default: those that end within minutes, about ten
-    /// in all].
+    /// Only tests whose name contains one of these [default: those that end within minutes, about
+    /// ten in all].
     #[arg(default_values = ENDS_WITHIN_MINUTES)]
     filters: Vec<String>,
 }

@@ -12,8 +12,8 @@ use crate::shell::{answer, run, succeeds};
 /// The interpreter of a Python environment that holds `packages`, made under `target/venv/NAME` if
 /// need be.
 ///
-/// Packages are named as for pip, with or without a version. A stored list of them makes the next call
-/// return at once.
+/// Packages are named as for pip, with or without a version. A stored list of them makes the next
+/// call return at once.
 pub(crate) fn python_with(target: &Path, name: &str, packages: &[&str]) -> Result<PathBuf> {
     let folder = target.join("venv").join(name);
     let python = folder.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });

@@ -23,7 +23,7 @@ pub(crate) fn target() -> PathBuf {
 /// The published graphs that some tests and benchmarks read.
 #[derive(Debug, PartialEq)]
 pub(crate) enum RealData {
-    /// `BOOSTFGL_DATA` says where: a folder or a mirror's address.
+    /// The value of `BOOSTFGL_DATA`: a folder or a mirror's address.
     Given(String),
     /// The variable is unset, but this folder next to the project exists.
     NextTo(PathBuf),

@@ -73,7 +73,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the root").to_path_buf()
 }
 
-/// The files in git, or `None` outside a checkout (a source archive, say).
+/// The files in git, or `None` outside a checkout, such as in a source archive.
 fn tracked(root: &Path) -> Option<Vec<PathBuf>> {
     if !root.join(".git").exists() {
         return None;

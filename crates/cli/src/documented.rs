@@ -279,7 +279,7 @@ fn mistake(mention: &str) -> Option<String> {
                 return Some(format!("`{}` has no flag --{name}", command.get_name()));
             }
         } else if at == 0 || (at == 1 && command.has_subcommands()) {
-            // `show|check` stands for two commands.
+            // `show|check` means two commands.
             let names: Vec<&str> = word.split('\u{1}').collect();
             if let Some(name) = names.iter().find(|name| command.find_subcommand(name).is_none()) {
                 let is_placeholder = !name.starts_with(|c: char| c.is_ascii_lowercase());

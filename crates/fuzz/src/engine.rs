@@ -27,8 +27,8 @@ pub struct Limits {
     pub time: Duration,
     /// Seed of the random inputs.
     pub seed: u64,
-    /// Folder of crashing inputs. The current input is there too (`NAME-last`), since an abort of the
-    /// process (out of memory, stack overflow) cannot be caught.
+    /// Folder of crashing inputs. The current input is there too (`NAME-last`), since an abort of
+    /// the process (out of memory, stack overflow) cannot be caught.
     pub crashes: PathBuf,
 }
 
@@ -109,8 +109,8 @@ pub fn fuzz(target: &Target, limits: &Limits) -> anyhow::Result<Outcome> {
     Ok(outcome)
 }
 
-/// Writes the current input to a file. The file stays open and is overwritten, since creating a file
-/// takes milliseconds on some disks.
+/// Writes the current input to a file. The file stays open and is overwritten, since creating a
+/// file takes milliseconds on some disks.
 fn write_trial(trial: &mut File, input: &[u8]) -> io::Result<()> {
     trial.rewind()?;
     trial.write_all(input)?;

@@ -72,8 +72,8 @@ impl Access {
     }
 
     /// Whether the request names this machine. A malicious site can let its own name resolve to
-    /// 127.0.0.1, so that a browser treats our responses as the site's (DNS rebinding); its requests
-    /// then have its own name as `Host`.
+    /// 127.0.0.1, so that a browser treats our responses as the site's (DNS rebinding); its
+    /// requests then have its own name as `Host`.
     fn is_for_this_machine(&self, request: &Request) -> bool {
         let hosts: Vec<&HeaderValue> = request.headers().get_all(header::HOST).iter().collect();
         let named =
@@ -173,8 +173,8 @@ fn refuse(status: StatusCode, title: &str, text: &str) -> Response {
     (status, Html(html::notice(title, text))).into_response()
 }
 
-/// Adds the security headers: only our own files may be loaded, and pages may not be framed, sniffed
-/// or cached.
+/// Adds the security headers: only our own files may be loaded, and pages may not be framed,
+/// sniffed or cached.
 pub(crate) fn add_security_headers(headers: &mut HeaderMap) {
     for (name, value) in HEADERS {
         headers.insert(name, HeaderValue::from_static(value));

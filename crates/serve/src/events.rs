@@ -84,7 +84,8 @@ impl PageUpdate {
     }
 }
 
-/// Polls the state of a topic. It may read files, so it never runs on the thread of the connections.
+/// Polls the state of a topic. It may read files, so it never runs on the thread of the
+/// connections.
 pub(crate) type Poll = Box<dyn FnMut() -> PageUpdate + Send>;
 
 type Feeds = HashMap<Topic, watch::Sender<PageUpdate>>;
@@ -101,8 +102,8 @@ impl Broadcaster {
         Self { permits: Arc::new(Semaphore::new(MOST_LISTENERS)), feeds: Arc::default() }
     }
 
-    /// A stream of updates on a topic, for a client that has the content with mark `have`; `None` if
-    /// there are too many clients.
+    /// A stream of updates on a topic, for a client that has the content with mark `have`; `None`
+    /// if there are too many clients.
     pub(crate) fn listen(&self, topic: Topic, have: String, poll: Poll) -> Option<Response> {
         let permit = Arc::clone(&self.permits).try_acquire_owned().ok()?;
         let updates = self.subscribe(topic, poll);
@@ -147,8 +148,8 @@ impl Broadcaster {
                 }
                 differs
             });
-            // If rendering takes long, it is done less often: at least 80 % of a core is left to the
-            // run.
+            // If rendering takes long, it is done less often: at least 80 % of a core is left to
+            // the run.
             tokio::time::sleep(topic.pause().max(4 * start.elapsed())).await;
             // New listeners subscribe under this lock, so none can be missed here.
             let mut feeds = self.feeds();

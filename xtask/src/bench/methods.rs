@@ -81,7 +81,7 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// The methods asked for, FedAvg first.
+    /// The requested methods, FedAvg first.
     fn names(&self) -> Result<Vec<String>> {
         let known = shell::answer(self.program().args(["methods", "--json"]))
             .context("the program lists no methods")?;

@@ -1,8 +1,8 @@
 //! `cargo xtask bench peer`: the same FedAvg on the same clients, in PyTorch Geometric and here.
 //!
 //! Per dataset our program first runs without being measured and writes the partition;
-//! `data export` writes the graph. Then peer, our FedAvg and our BoostFGL take turns, so that other load of the
-//! machine affects all three, and the medians are compared.
+//! `data export` writes the graph. Then peer, our FedAvg and our BoostFGL take turns, so that other
+//! load of the machine affects all three, and the medians are compared.
 
 use std::fs;
 use std::path::{Path, PathBuf};

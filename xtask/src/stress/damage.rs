@@ -48,14 +48,14 @@ fn stopped(
         copy(&origin, &folder)?;
         let hit = damage(&folder, draw)?;
         let output = trial.program.command(&format!("resume {} --quiet", folder.display()));
-        let (code, said) = code_and_output(output)?;
-        let named = said.contains(&hit.name);
+        let (code, stderr) = code_and_output(output)?;
+        let named = stderr.contains(&hit.name);
         match code {
-            Some(0) if digest(&folder)? != wanted => bail!("{hit}: another digest:\n{said}"),
+            Some(0) if digest(&folder)? != wanted => bail!("{hit}: another digest:\n{stderr}"),
             // Blanks and comments of a text file may change without harm.
             Some(0) if named || hit.name == "config.toml" => noted += 1,
             Some(1 | 2) if named => refused += 1,
-            code => bail!("{hit}: expected it to be named, found (exit code {code:?}):\n{said}"),
+            code => bail!("{hit}: expected it to be named, found (exit code {code:?}):\n{stderr}"),
         }
         fs::remove_dir_all(&folder)
             .with_context(|| format!("cannot remove {}", folder.display()))?;
@@ -77,12 +77,12 @@ fn finished(trial: &Trial<'_>, whole: &Path, times: usize, draw: &mut Draw) -> R
         let hit = damage(&folder, draw)?;
         let page = trial.place.join("page.html");
         let command = format!("report {} --out {}", folder.display(), page.display());
-        let (_, said) = code_and_output(trial.program.command(&command))?;
+        let (_, stderr) = code_and_output(trial.program.command(&command))?;
         let shown = fs::read_to_string(&page).unwrap_or_default();
         // A damaged line of the checksums is reported with the file that it belongs to.
         let reports = [format!("{}: ", hit.name), format!("that {} names", hit.name)];
-        if !reports.iter().any(|text| said.contains(text) || shown.contains(text)) {
-            bail!("{hit}: expected it to be named, found:\n{said}");
+        if !reports.iter().any(|text| stderr.contains(text) || shown.contains(text)) {
+            bail!("{hit}: expected it to be named, found:\n{stderr}");
         }
         let _ = fs::remove_file(&page);
         fs::remove_dir_all(&folder)

@@ -93,14 +93,14 @@ fn strike_at(trial: &Trial<'_>, run: &str, fault: &str, call: usize, wanted: &st
 /// Returns whether it was resumed.
 fn strike(trial: &Trial<'_>, run: &str, fault: &str, folder: &Path) -> Result<bool> {
     let output = trial.checked.under(fault, &format!("{run} --out {}", folder.display()))?;
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    if said.contains("panicked") {
-        bail!("{fault}: the program panicked:\n{said}");
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    if stderr.contains("panicked") {
+        bail!("{fault}: the program panicked:\n{stderr}");
     }
     // Without a code it was ended, as a crash does.
-    if output.status.code() == Some(1) && !said.contains(&*folder.to_string_lossy()) {
+    if output.status.code() == Some(1) && !stderr.contains(&*folder.to_string_lossy()) {
         bail!(
-            "{fault}: expected an error that names a path in {}, found:\n{said}",
+            "{fault}: expected an error that names a path in {}, found:\n{stderr}",
             folder.display()
         );
     }

@@ -21,12 +21,12 @@ use anyhow::{Context, Result, bail};
 use crate::project::{RealData, root};
 use program::Program;
 
-/// Kills, damaged files, disk faults and attacks; results must be those of an undisturbed run. About
-/// half an hour.
+/// Kills, damaged files, disk faults and attacks; results must be those of an undisturbed run.
+/// About half an hour.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// How often a run is killed at a random instant, and how often its files are damaged at a random
-    /// place.
+    /// How often a run is killed at a random instant, and how often its files are damaged at a
+    /// random place.
     #[arg(long, default_value_t = 200)]
     kills: usize,
     /// A few minutes on the program as built for tests, as part of `cargo xtask test`.

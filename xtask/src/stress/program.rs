@@ -46,7 +46,8 @@ impl Program {
         command.output().with_context(|| format!("cannot start `{}`", shown(&command)))
     }
 
-    /// Runs to the end and returns the standard output; a failure is an error with the standard error.
+    /// Runs to the end and returns the standard output; a failure is an error with the standard
+    /// error.
     pub(crate) fn finish(&self, arguments: &str) -> Result<String> {
         let mut command = self.command(arguments);
         let output = command.stdout(Stdio::piped()).stderr(Stdio::piped()).output();

@@ -62,8 +62,8 @@ pub(super) fn attempt(trial: &Trial<'_>) -> Result<Vec<Finding>> {
     }])
 }
 
-/// Whether every number of the model is finite. Accuracy cannot show this, since a model of NaN still
-/// predicts some class.
+/// Whether every number of the model is finite. Accuracy cannot show this, since a model of NaN
+/// still predicts some class.
 fn model_is_finite(folder: &Path) -> Result<bool> {
     let path = folder.join("model.safetensors");
     let bytes = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;

@@ -99,6 +99,17 @@ pub(crate) struct Diagnose {
     printing: PrintFlags,
 }
 
+/// Checks that a target is a dataset. If it is the name of a command, the advice is that command.
+fn check_dataset(target: &str) -> Result<(), Error> {
+    let Err(error) = diagnose::dataset(target) else { return Ok(()) };
+    match (error, output::command_instead(target)) {
+        (Error::Usage { place, reason, .. }, Some(advice)) => {
+            Err(Error::usage(place, reason, advice))
+        }
+        (error, _) => Err(error),
+    }
+}
+
 /// The diagnostics and the metrics by group, below the options.
 fn listed_below() -> String {
     let mut text = format!("Diagnostics (--diagnostics):\n{}", diagnostics_list());
@@ -268,16 +279,7 @@ impl Diagnose {
 
     /// Trains on a dataset.
     fn train(&self, inquiry: &Inquiry) -> Result<()> {
-        if let Some(target) = &self.target {
-            diagnose::dataset(target).map_err(|error| {
-                match (error, output::command_instead(target)) {
-                    (Error::Usage { place, reason, .. }, Some(advice)) => {
-                        Error::usage(place, reason, advice)
-                    }
-                    (error, _) => error,
-                }
-            })?;
-        }
+        self.target.as_deref().map_or(Ok(()), check_dataset)?;
         if self.replay {
             let reason = format!(
                 "expected the folder of a run, found {}",

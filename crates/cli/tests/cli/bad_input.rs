@@ -169,12 +169,12 @@ fn numbers_out_of_range_are_refused() {
     place.refused_with("run --rounds 0", &["fed.rounds: expected at least 1, found 0"]);
 }
 
-/// A width of a million is a valid setting, but exceeds the memory of today's machines on this graph.
-/// It is refused without `--memory`.
+/// A width of a million is a valid setting, but exceeds the memory of today's machines on this
+/// graph. It is refused without `--memory`.
 #[test]
 fn runs_that_exceed_the_memory_of_the_machine_are_refused() {
     if !std::path::Path::new("/proc/meminfo").exists() {
-        eprintln!("skipped: this system does not tell how much memory it has");
+        eprintln!("skipped: the memory of this system is unknown");
         return;
     }
     let place = Place::new();

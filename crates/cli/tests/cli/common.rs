@@ -63,8 +63,8 @@ impl Place {
         all
     }
 
-    /// The program in this folder, with an empty data folder. It cannot use the network: requests to
-    /// other machines go through a proxy that does not exist.
+    /// The program in this folder, with an empty data folder. It cannot use the network: requests
+    /// to other machines go through a proxy that does not exist.
     pub(crate) fn process(&self) -> std::process::Command {
         let mut process = std::process::Command::new(assert_cmd::cargo::cargo_bin!("boostfgl"));
         process
@@ -104,8 +104,8 @@ impl Place {
         summary["digest"].as_str().unwrap().to_owned()
     }
 
-    /// Runs it and expects a refusal: exit code 2, one line with the error, one with advice, nothing
-    /// on standard output and nothing changed on the disk. Returns the standard error.
+    /// Runs it and expects a refusal: exit code 2, one line with the error, one with advice,
+    /// nothing on standard output and nothing changed on the disk. Returns the standard error.
     pub(crate) fn refused(&self, arguments: &str) -> String {
         let before = self.snapshot();
         let done = self.run(arguments);

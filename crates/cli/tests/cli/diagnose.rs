@@ -547,8 +547,8 @@ fn the_example_with_a_class_in_help_runs() {
     );
 }
 
-/// Forty nodes, one of the region Fiji and two without a region. The features show the class, except
-/// for frauds of the north, whose features are those of the other class.
+/// Forty nodes, one of the region Fiji and two without a region. The features show the class,
+/// except for frauds of the north, whose features are those of the other class.
 fn write_regions(place: &Place) {
     let region = |i: usize| match i {
         0 => "Fiji",

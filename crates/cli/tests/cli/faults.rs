@@ -98,7 +98,7 @@ fn an_edited_report_is_named_and_replaced() {
             "{folder}: nothing of it is in the page that took its place"
         );
         assert!(place.read(&format!("{folder}/{list}")).contains("  report.html\n"), "{folder}");
-        assert!(place.read("x.html").contains(message), "{folder}: a page elsewhere says so");
+        assert!(place.read("x.html").contains(message), "{folder}: a page elsewhere reports it");
     }
     // Every file of a run has a correct line, in the format of b3sum.
     let folder = place.path("r/fedavg");

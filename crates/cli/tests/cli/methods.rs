@@ -13,7 +13,7 @@ fn every_method_has_a_page() {
         let name = method["name"].as_str().unwrap();
         let page = place.ok(&format!("methods {name}")).stdout;
         for part in ["Paper", "Boosts", "Evaluated", "Wire"] {
-            assert!(page.contains(part), "{name} does not say {part}");
+            assert!(page.contains(part), "{name}: {part} is missing");
         }
         for key in method["keys"].as_array().unwrap() {
             assert!(!key["meaning"].as_str().unwrap().is_empty(), "{key}");
@@ -70,8 +70,8 @@ fn invalid_combinations_are_refused_before_training() {
     );
 }
 
-/// Methods with a preparation, further rounds or personal models run in the whole program, also with
-/// boosts.
+/// Methods with a preparation, further rounds or personal models run in the whole program, also
+/// with boosts.
 #[test]
 fn methods_with_extra_phases_run_with_boosts() {
     let place = Place::new();

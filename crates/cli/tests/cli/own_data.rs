@@ -52,7 +52,7 @@ fn the_split_of_the_data_is_used_by_default() {
     ));
     assert!(done.stdout.contains("drawn by shares per client and class"), "{}", done.stdout);
     assert_eq!(place.json("d/summary.json")["seeds"][0]["split"]["source"], "shares");
-    // A file of an earlier version says `published = false`, which meant shares.
+    // Files of earlier versions have `published = false`, which means shares.
     let old = place.read("d/config.toml").replace("source = \"shares\"", "published = false");
     place.write("old.toml", old);
     let again = place.ok("run --config old.toml --json --quiet --out e");

@@ -469,8 +469,8 @@ fn terminal_report_and_files_agree_on_a_difference() {
                 .filter(|w| !w.is_empty())
                 .collect();
             assert_eq!(words.len(), 4, "{differences}");
-            // After few rounds, isolated clients are far ahead: only the number of seeds changes the
-            // verdict.
+            // After few rounds, isolated clients are far ahead: only the number of seeds changes
+            // the verdict.
             assert!(method != "isolated" || words[0] == first, "{seeds} seeds\n{differences}");
             let metrics = ["Accuracy", "Overall-F1", "Hete-F1", "Hete-min-F1"];
             let keys = ["accuracy", "overall_f1", "hete_f1", "hete_min_f1"];

@@ -187,8 +187,8 @@ fn a_memory_limit_allows_small_runs_and_refuses_large_ones() {
     );
 }
 
-/// One client sends NaN: the run continues without it and stays finite. Terminal, summary, rounds and
-/// report name the client.
+/// One client sends NaN: the run continues without it and stays finite. Terminal, summary, rounds
+/// and report name the client.
 #[test]
 fn a_client_that_sends_nan_is_refused_and_named() {
     let place = Place::new();

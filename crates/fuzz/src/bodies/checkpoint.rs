@@ -106,7 +106,7 @@ impl Stopped {
     }
 }
 
-/// Asks the run to stop as soon as its second seed begins.
+/// Stops the run when its second seed begins.
 struct StopSecond<'a>(&'a AtomicBool);
 
 impl Progress for StopSecond<'_> {
@@ -115,8 +115,7 @@ impl Progress for StopSecond<'_> {
     }
 }
 
-/// Collects notes, and asks the run to stop as soon as a seed begins: by then its state has been
-/// restored.
+/// Collects notes, and stops the run when a seed begins: by then its state has been restored.
 struct Notes<'a> {
     messages: Vec<String>,
     stop: &'a AtomicBool,

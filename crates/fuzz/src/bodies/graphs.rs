@@ -58,8 +58,8 @@ fn packed(piece: &[u8]) -> Vec<u8> {
 }
 
 /// A whole archive, or arrays to be put into one: each piece is a name, an end of line and the
-/// array. If the first piece is [`DEFLATED`], they are compressed here, so that the checksum is right
-/// and the reader parses the mutated array.
+/// array. If the first piece is [`DEFLATED`], they are compressed here, so that the checksum is
+/// right and the reader parses the mutated array.
 pub(crate) fn npz(input: &[u8]) -> String {
     let path = place("npz").join("g.npz");
     let bytes = if input.starts_with(b"PK") { input.to_vec() } else { archive(input) };

@@ -172,8 +172,8 @@ fn whole(method: &'static MethodInfo) -> Vec<u8> {
     bytes
 }
 
-/// The part of the state of a method that is not in its seed. The generator of FedTAD always has half
-/// a megabyte of weights, more than an input may have: only the first ones are mutated.
+/// The part of the state of a method that is not in its seed. The generator of FedTAD always has
+/// half a megabyte of weights, more than an input may have: only the first ones are mutated.
 fn rest(method: &MethodInfo) -> &'static [u8] {
     static REST: OnceLock<Vec<u8>> = OnceLock::new();
     if method.name != "fedtad" {

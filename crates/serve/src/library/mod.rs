@@ -127,8 +127,8 @@ impl Library {
         }
     }
 
-    /// Title and content of the report of these runs and comparisons; `None` if one of them does not
-    /// exist.
+    /// Title and content of the report of these runs and comparisons; `None` if one of them does
+    /// not exist.
     pub(crate) fn report(&self, names: &[String]) -> Option<(String, Arc<str>)> {
         let stamps: Vec<Stamps> =
             names.iter().map(|name| self.stamps(name)).collect::<Option<_>>()?;
