@@ -15,7 +15,7 @@ pub(crate) fn root() -> PathBuf {
     xtask.parent().map_or_else(|| xtask.clone(), Path::to_path_buf)
 }
 
-/// Where cargo puts what it builds.
+/// The folder of build output.
 pub(crate) fn target() -> PathBuf {
     root().join(env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
 }

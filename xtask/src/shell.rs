@@ -44,7 +44,7 @@ pub(crate) fn shown(command: &Command) -> String {
     variables.chain(words).collect::<Vec<_>>().join(" ")
 }
 
-/// Runs to the end, output passed through; an error if it fails.
+/// Runs a command to the end and passes its output through; an error if it fails.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     let status = command.status().with_context(|| format!("cannot start `{}`", shown(command)))?;
     if !status.success() {
@@ -53,7 +53,7 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Whether it starts and succeeds; output thrown away.
+/// Whether a command starts and succeeds; its output is discarded.
 pub(crate) fn succeeds(command: &mut Command) -> bool {
     command
         .stdin(Stdio::null())
@@ -63,7 +63,7 @@ pub(crate) fn succeeds(command: &mut Command) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-/// What it prints, trimmed; `None` if it does not start or fails.
+/// The trimmed output of a command; `None` if it does not start or fails.
 pub(crate) fn answer(command: &mut Command) -> Option<String> {
     let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())

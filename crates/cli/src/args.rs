@@ -9,7 +9,7 @@ use boostfgl::{CheckpointSchedule, Data, Error, Experiment, Http, Layers};
 use clap::Args;
 use std::path::PathBuf;
 
-/// Where data come from.
+/// The place of data.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct DataFlags {
     /// Folder with datasets; searched before BOOSTFGL_DATA and the cache
@@ -218,7 +218,7 @@ pub(crate) fn parse_diagnostics(list: &str) -> Result<Vec<DiagnosticKind>> {
     Ok(found)
 }
 
-/// How often checkpoints are saved.
+/// The schedule of checkpoints.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct PaceFlags {
     /// Save a checkpoint after every N rounds, regardless of its cost
@@ -335,7 +335,7 @@ fn wrong_threads(reason: String) -> Error {
     Error::usage("--threads", reason, "Leave --threads out to use every core.")
 }
 
-/// Where a command writes its result.
+/// The output of a command.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct OutputFlags {
     /// Folder to write the run to [default: runs/DATA/NAME, with a number if that exists]

@@ -76,8 +76,11 @@ fn check_names(line: &str, matches: &ArgMatches) {
     }
 }
 
-/// The arguments that name something, each with a check of one value.
-const KNOWN: [(&str, fn(&str) -> bool); 9] = [
+/// Whether a value of an argument exists.
+type Exists = fn(&str) -> bool;
+
+/// The arguments that name something, each with the check of a value.
+const KNOWN: [(&str, Exists); 9] = [
     ("method", |name| methods::find(name).is_ok()),
     ("methods", |list| grid::contenders(list, None).is_ok()),
     ("boost", |list| Boost::parse(list).is_ok()),

@@ -17,7 +17,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 /// The most connections that may wait for updates at the same time.
 pub(crate) const MOST_LISTENERS: usize = 64;
 
-/// What a page can be updated about.
+/// The subject of an update.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Topic {
     List,
@@ -25,7 +25,7 @@ pub(crate) enum Topic {
 }
 
 impl Topic {
-    /// How long to wait between two polls.
+    /// The pause between two polls.
     fn pause(&self) -> Duration {
         match self {
             Self::List => Duration::from_secs(1),

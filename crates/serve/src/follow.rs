@@ -22,7 +22,7 @@ pub(crate) struct Follower {
 struct LastRead {
     view: RunView,
     stamps: Stamps,
-    /// How many problems of the rounds are already among those of the view.
+    /// The number of problems of the rounds that are already among those of the view.
     copied_problems: usize,
     /// Curves and problems as HTML.
     body: String,
@@ -89,7 +89,7 @@ impl LastRead {
     }
 }
 
-/// What a live page shows of an unfinished run.
+/// The section of a live page on an unfinished run.
 pub(crate) fn live_section(view: &RunView, files: &Files) -> String {
     fragment(view, files, &body(view))
 }

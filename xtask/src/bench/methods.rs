@@ -33,7 +33,7 @@ pub(crate) struct Args {
     repeats: u32,
 }
 
-/// What every other method is compared with.
+/// The method that all others are compared with.
 const BASE: &str = "fedavg";
 
 pub(crate) fn run(args: &Args) -> Result<()> {

@@ -35,7 +35,7 @@ pub(crate) struct Args {
     /// Threads of every program.
     #[arg(long, default_value_t = 1)]
     threads: usize,
-    /// How the peer holds a client's edges; the default is the faster way.
+    /// The form of a client's edges in the peer; the default is the faster one.
     #[arg(long, value_enum, default_value_t = Adjacency::Sparse)]
     adjacency: Adjacency,
     /// An interpreter that already has torch, torch_geometric and numpy, instead of
@@ -291,7 +291,7 @@ struct Exchange {
     /// As our configuration resolved them, so that the peer trains the same model.
     lr: Option<String>,
     hidden: Option<String>,
-    /// Where the peer writes.
+    /// The output file of the peer.
     figures: PathBuf,
 }
 

@@ -78,7 +78,7 @@ fn metrics_help() -> String {
 impl Report {
     pub(crate) fn execute(&self) -> Result<()> {
         if self.figure.iter().any(|name| name == "list") {
-            return output::print(&FIGURES.iter().map(|figure| listed(figure)).collect::<String>());
+            return output::print(&FIGURES.iter().map(listed).collect::<String>());
         }
         if self.runs.is_empty() {
             let advice = "Name a folder: boostfgl report runs/cora/fedavg --figure gsd.";

@@ -32,7 +32,7 @@ pub(super) const COMPARISON: [&str; 9] = [
     RunFolder::REPORT,
 ];
 
-/// How many files of a comparison the list needs.
+/// The number of files of a comparison that the list needs.
 pub(super) const OF_COMPARISON: usize = 3;
 
 /// The files of a run that the list needs.

@@ -44,7 +44,7 @@ struct CachedReport {
     main: Arc<str>,
 }
 
-/// How many reports are cached: they take long to render, and a reader goes back and forth.
+/// The number of cached reports: they take long to render, and are often opened again.
 const CACHED_REPORTS: usize = 8;
 
 impl Library {

@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 /// A run that wrote a file within this time counts as running.
 const RECENT: Duration = Duration::from_secs(60);
 
-/// What a row of the list is about.
+/// The kind of a row of the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Run,

@@ -3,7 +3,7 @@
 use boostfgl_report::{CellStore, Comparison, RunFolder};
 use std::path::{Path, PathBuf};
 
-/// How many folders deep the search goes: `runs/a/b/c`.
+/// The depth of the search: `runs/a/b/c`.
 pub(super) const LEVELS: usize = 3;
 
 /// The most folders that are searched: a limit in case a home folder is served by mistake.
@@ -28,7 +28,7 @@ pub(super) struct RunPath {
 pub(super) struct SearchResult {
     pub(super) runs: Vec<RunPath>,
     pub(super) comparisons: Vec<RunPath>,
-    /// What was skipped, one sentence each.
+    /// The skipped folders, one sentence each.
     pub(super) notes: Vec<String>,
 }
 
