@@ -1,4 +1,4 @@
-// What both test files need: the program, a browser, a page that remembers everything that goes wrong on it.
+// Shared by both test files: the program, a browser, and pages that record errors and requests.
 
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
@@ -21,7 +21,7 @@ const shots = resolve(process.env.BOOSTFGL_SHOTS || join(root, "target/browser")
 /** Nothing here may take longer; a test that hangs is a failure. */
 export const LONGEST = 60_000;
 
-/** Small enough for a second, with all that a report can show. */
+/** Settings for a run of about a second. */
 export const SMALL = ["--set", "model.hidden=16", "--quiet"];
 
 const FLAGS = [
@@ -34,14 +34,14 @@ const children = new Set();
 process.on("exit", () => children.forEach((child) => child.kill("SIGKILL")));
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1));
 
-/** A folder that is gone when the tests are over. */
+/** A folder that is removed after the tests. */
 export function temporaryFolder() {
   const folder = mkdtempSync(join(tmpdir(), "boostfgl-browser-"));
   process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** Runs the program to its end; fails with what it said if it fails. */
+/** Runs the program to its end and returns its output; a failure is an error with the messages of the program. */
 export async function boostfgl(...args) {
   return (await promisify(execFile)(program, args, { timeout: LONGEST, maxBuffer: 1 << 26 })).stdout;
 }
@@ -69,7 +69,7 @@ export function openBrowser() {
   return chromium.launch({ executablePath: browserPath, headless: true, args: FLAGS, timeout: LONGEST });
 }
 
-/** A page that remembers what it asked for and what went wrong on it. */
+/** A page that records its requests and errors. */
 export async function openPage(browser, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1200, height: 900 }, ...options });
   const page = await context.newPage();
@@ -85,7 +85,7 @@ export async function openPage(browser, options = {}) {
   return page;
 }
 
-/** Closes a page and all that belongs to it. */
+/** Closes a page and its context. */
 export const closePage = (page) => page.context().close();
 
 export const assertNothingWrong = (page) => assert.deepEqual(page.wrong, [], "console and uncaught errors");
@@ -93,7 +93,7 @@ export const assertNothingWrong = (page) => assert.deepEqual(page.wrong, [], "co
 /** The cells of a table, row by row, heads first. */
 export const cells = (table) => table.evaluate((t) => [...t.rows].map((row) => [...row.cells].map((c) => c.textContent)));
 
-/** The figure whose caption starts so. */
+/** The figure with this caption. */
 export function figure(page, caption) {
   const text = new RegExp(`^${caption.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}( \\(|$)`);
   return page.locator("figure.chart").filter({ has: page.locator("figcaption", { hasText: text }) }).first();
@@ -102,13 +102,13 @@ export function figure(page, caption) {
 /** The numbers behind a figure. */
 export const numbers = (page, caption) => cells(figure(page, caption).locator("details table"));
 
-/** Whether the page itself, not a box on it, has to be moved sideways to be read. */
+/** Fails if the page itself, not a box on it, scrolls sideways. */
 export async function assertFitsWindow(page) {
   const [content, window] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
   assert.ok(content <= window, `the page is ${content} px wide in a window of ${window} px`);
 }
 
-/** A picture of the page for people, stored with the results of the build. */
+/** Saves a screenshot of the page in the build folder. */
 export async function picture(page, name) {
   mkdirSync(shots, { recursive: true });
   await page.screenshot({ path: join(shots, `${name}.png`), fullPage: true });
@@ -121,12 +121,12 @@ export const jsonLines = (...path) =>
 
 export const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** Asks until the answer is not false, or fails. */
-export async function eventually(what, ask, milliseconds = 20_000) {
+/** Polls until the result is truthy, and returns it; fails after a timeout. */
+export async function eventually(what, poll, milliseconds = 20_000) {
   const until = Date.now() + milliseconds;
   for (;;) {
-    const answer = await ask();
-    if (answer) return answer;
+    const result = await poll();
+    if (result) return result;
     assert.ok(Date.now() < until, `after ${milliseconds / 1000} s: ${what}`);
     await new Promise((done) => setTimeout(done, 50));
   }

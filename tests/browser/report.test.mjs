@@ -1,4 +1,4 @@
-// The report, opened from disk in a real browser: is it whole, are its numbers those of the run, can everybody read it?
+// The report, opened from disk in a browser: its sections, its numbers, and its accessibility.
 
 import assert from "node:assert/strict";
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -12,7 +12,7 @@ import {
 
 const folder = temporaryFolder();
 const METHODS = ["fedavg", "boostfgl"];
-/** Two runs with everything that can be watched. */
+/** Two runs with all diagnostics. */
 const both = join(folder, "both");
 const compared = join(folder, "compared");
 
@@ -29,7 +29,7 @@ before(async () => {
 
 after(() => browser?.close());
 
-/** A test on a page of its own, which ends with nothing wrong and nothing asked for but the file. */
+/** A test on its own page. It fails on errors of the page and on requests for other files. */
 function on(file, name, body, options = {}) {
   test(name, { timeout: LONGEST }, async (t) => {
     const page = await openPage(browser, options);
@@ -40,7 +40,7 @@ function on(file, name, body, options = {}) {
       page.loaded = performance.now() - begun;
       await body(page, t);
       assertNothingWrong(page);
-      assert.deepEqual(page.requests, [address], "asks for nothing but itself");
+      assert.deepEqual(page.requests, [address], "the page requests only itself");
     } finally {
       await closePage(page);
     }
@@ -119,8 +119,8 @@ describe("a report of two runs with diagnostics", () => {
 });
 
 /**
- * Where the mark is once it stands in the middle of the window. The page hears a frame later that it was scrolled, and then
- * hides what is shown: the test must not point before that.
+ * Scrolls a mark to the middle of the window and returns its position. The page gets the scroll event one frame later and
+ * then hides the box: the test must wait for that before it points.
  */
 async function placeOf(mark) {
   await mark.evaluate(async (element) => {
@@ -133,7 +133,7 @@ async function placeOf(mark) {
   return [x + width / 2, y + height / 2];
 }
 
-/** Points at a mark, with a hand that does not stand still, until its numbers are shown. */
+/** Points at a mark, moving the mouse a little, until its numbers are shown. */
 async function pointAt(page, mark) {
   const [x, y] = await placeOf(mark);
   const box = page.locator("#hover");
@@ -195,7 +195,7 @@ describe("the table behind a chart", () => {
   });
 });
 
-/** The contrast of every text that is seen with what is behind it, the lowest first; WCAG 2, 1.4.3. */
+/** The contrast of every visible text with its background, the lowest first (WCAG 2, 1.4.3). */
 const contrasts = (page) => page.evaluate(() => {
   const parsed = (colour) => colour.match(/[\d.]+/g).map(Number);
   const luminance = (colour) => {
@@ -228,7 +228,7 @@ async function assertReadable(page, t) {
   assert.ok(lowest >= 4.5, `contrast ${lowest.toFixed(2)} of ${where}`);
 }
 
-/** Opens every table and list that is folded. */
+/** Opens every closed table and list. */
 const unfold = (page) => page.locator("details").evaluateAll((all) => all.forEach((details) => { details.open = true; }));
 
 const background = (page) => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
@@ -275,7 +275,7 @@ describe("the report for every reader", () => {
     await assertReadable(page, t);
   }, { colorScheme: "dark" });
 
-  on(shared, "loses no column of a table on paper, which cannot be moved sideways", async (page) => {
+  on(shared, "shows every column of a table on paper, where nothing scrolls", async (page) => {
     // A4 between margins of 1 cm, at 96 dots per inch.
     await page.setViewportSize({ width: 718, height: 1000 });
     await page.emulateMedia({ media: "print" });
@@ -287,11 +287,11 @@ describe("the report for every reader", () => {
 
   on(join(compared, "report.html"), "counts rounds in whole numbers", async (page) => {
     const marks = await figure(page, "Accuracy").locator("svg text.tick").allTextContents();
-    // Percents have no point either: the axis goes in steps of five or more.
+    // Percents are whole numbers, too: the axis has steps of five or more.
     assert.deepEqual(marks.filter((mark) => !/^-?\d+$/.test(mark)), []);
   });
 
-  on(join(compared, "report.html"), "a comparison of three methods is whole", async (page, t) => {
+  on(join(compared, "report.html"), "a comparison of three methods is complete", async (page, t) => {
     assert.equal(await page.locator("h1").textContent(), "fedavg, fedprox, boostfgl on demo");
     const headings = await page.locator("section > h2").allTextContents();
     for (const heading of ["For whom does it work?", "Paired differences and ranks", "Convergence", "Cost"]) {
@@ -309,7 +309,7 @@ describe("the report for every reader", () => {
   }, { viewport: { width: 1600, height: 900 } });
 });
 
-/** Own data of two classes, as a folder of CSV files: a ring with chords, 60 nodes, features that tell the classes apart. */
+/** Own data of two classes, as a folder of CSV files: a ring with chords, 60 nodes, features that separate the classes. */
 function ownData(name, classes) {
   const own = join(folder, name);
   mkdirSync(own);
@@ -330,7 +330,7 @@ describe("names from files", () => {
   before(() => boostfgl("run", ownData("hostile", HOSTILE), "--method", "boostfgl", "--clients", "2", "--rounds", "3", "--seeds",
     "1", "--diagnostics", "all", "--out", out, ...SMALL), { timeout: LONGEST });
 
-  on(join(out, "report.html"), "are text, whatever they hold", async (page) => {
+  on(join(out, "report.html"), "are escaped, whatever they contain", async (page) => {
     const text = await page.locator("body").textContent();
     for (const name of [...HOSTILE, HOSTILE_FOLDER]) assert.ok(text.includes(name), `the page does not show ${name}`);
     const [head] = await numbers(page, "Clients, classes and lost edges");
@@ -351,7 +351,7 @@ describe("runs that cannot be compared", () => {
     await boostfgl("report", ...["two", "three", "other"].map((run) => join(folder, run)), "--out", file);
   }, { timeout: LONGEST });
 
-  on(file, "are shown apart, with what sets them apart", async (page) => {
+  on(file, "are shown apart, with the difference", async (page) => {
     const parts = await page.locator("main > h2").allTextContents();
     assert.equal(parts.length, 4, `${parts}`);
     const [apart, two, three, other] = parts;
@@ -367,7 +367,7 @@ describe("runs that cannot be compared", () => {
   });
 });
 
-describe("a run that is damaged", () => {
+describe("a damaged run", () => {
   const damaged = (name, file, damage) => {
     const run = join(folder, name);
     cpSync(join(both, "boostfgl"), run, { recursive: true });
@@ -397,9 +397,9 @@ describe("a run that is damaged", () => {
     const [, ...rows] = await numbers(page, "Accuracy");
     assert.ok(rows.length > 0 && rows.length < 6, `rounds that both seeds have: ${rows.length}`);
     assert.ok((await headings(page)).includes("For whom does it work?"));
-    // A finished run has all its rounds: what is not there is lost, and a mean over one seed would look like a jump.
+    // A finished run must have all rounds; missing ones are reported, and means are over rounds that both seeds have.
     const problems = await page.locator(".problems li").allTextContents();
-    assert.ok(problems.some((problem) => problem.includes("rounds.jsonl")), `no word on lost rounds: [${problems}]`);
+    assert.ok(problems.some((problem) => problem.includes("rounds.jsonl")), `missing rounds are not reported: [${problems}]`);
   });
 
   on(join(folder, "newer.html"), "with a newer summary shows the rest", async (page) => {
@@ -408,18 +408,18 @@ describe("a run that is damaged", () => {
     assert.ok((await headings(page)).includes("The partition"));
   });
 
-  on(join(folder, "unchecked.html"), "without predictions says so and shows the rest", async (page) => {
+  on(join(folder, "unchecked.html"), "without predictions names the file and shows the rest", async (page) => {
     assert.ok((await headings(page)).includes("Convergence"));
     assert.equal(await page.locator("details.scores table").count(), 1);
-    assert.match(await page.locator("main").textContent(), /predictions\.csv/, "the page says what is not there");
+    assert.match(await page.locator("main").textContent(), /predictions\.csv/, "the page names the missing file");
   });
 
-  on(file, "does not take the others with it", async (page) => {
+  on(file, "does not prevent the report of others", async (page) => {
     await picture(page, "damaged");
     assert.ok((await headings(page)).includes("Convergence"));
     const problems = await page.locator(".problems li").allTextContents();
     for (const run of ["cut", "newer", "unchecked"]) {
-      assert.ok(problems.some((problem) => problem.startsWith(`${run}: `)), `no word on ${run} in ${problems.join("; ")}`);
+      assert.ok(problems.some((problem) => problem.startsWith(`${run}: `)), `${run} is not in ${problems.join("; ")}`);
     }
   });
 });

@@ -1,4 +1,4 @@
-// The live page in a real browser: does it list, filter, compare, and follow a run while it is running?
+// The live page in a browser: the list, the filter, comparisons, and a run that is training.
 
 import assert from "node:assert/strict";
 import { cpSync, mkdirSync } from "node:fs";
@@ -30,13 +30,13 @@ after(() => browser?.close());
 /** A server over a folder, and its address. */
 async function serve(path) {
   const server = start("serve", path, "--port", "0");
-  let said = "";
-  server.stdout.on("data", (text) => { said += text; });
-  const [address] = await eventually(`no address: ${server.errors}`, () => said.match(/http:\/\/127\.0\.0\.1:\d+\//));
+  let output = "";
+  server.stdout.on("data", (text) => { output += text; });
+  const [address] = await eventually(`no address: ${server.errors}`, () => output.match(/http:\/\/127\.0\.0\.1:\d+\//));
   return { server, address };
 }
 
-/** A test on a page of a server of its own, which ends without errors and without requests to other servers. */
+/** A test on a page of its own server. It fails on errors of the page and on requests to other servers. */
 function on(path, name, body, options = {}) {
   test(name, { timeout: 2 * LONGEST }, async (t) => {
     const { server, address } = await serve(path);
@@ -52,7 +52,7 @@ function on(path, name, body, options = {}) {
   });
 }
 
-/** Goes somewhere, and waits until the page says that it is kept fresh. */
+/** Opens an address and waits until the page receives updates. */
 async function openLive(page, address) {
   const begun = performance.now();
   await page.goto(address, { waitUntil: "load" });
@@ -65,8 +65,8 @@ const visibleRows = (page) => page.locator("table.serve-runs tbody tr:visible");
 
 describe("the list of runs", () => {
   on(runs, "has every run with its scores", async (page, address) => {
-    const answer = await page.goto(address);
-    assert.match(answer.headers()["content-security-policy"] ?? "", /default-src 'none'|default-src 'self'/);
+    const response = await page.goto(address);
+    assert.match(response.headers()["content-security-policy"] ?? "", /default-src 'none'|default-src 'self'/);
     await page.getByText("Live", { exact: true }).waitFor();
     assert.equal(await page.title(), "Runs – boostfgl");
     assert.equal(await page.locator("h1").textContent(), "Runs");
@@ -104,7 +104,7 @@ describe("the list of runs", () => {
     await page.locator("h1", { hasText: "Runs" }).waitFor();
   });
 
-  on(runs, "leads to the report of a run, whatever its name", async (page, address) => {
+  on(runs, "links to the report of a run with special characters in its name", async (page, address) => {
     await openLive(page, address);
     await page.getByRole("link", { name: "prox <i>&" }).click();
     await page.locator("section#verdict").waitFor();
@@ -143,9 +143,9 @@ describe("the list of runs", () => {
   });
 });
 
-describe("a running run", () => {
+describe("a run that is training", () => {
   const SEEDS = 2;
-  // Some fifteen seconds: long enough to be seen several times on a fast machine, too.
+  // About fifteen seconds: long enough for several updates on a fast machine.
   const ROUNDS = 150;
   const done = async (page) => Number((await page.locator(".stands").textContent()).match(/^\d+/)[0]);
 
@@ -154,7 +154,7 @@ describe("a running run", () => {
       join(live, "now"), ...SMALL);
     try {
       await openLive(page, address);
-      // The list is fresh, too: the run appears on it.
+      // The list is updated, too: the new run appears in it.
       await page.getByRole("link", { name: "now" }).click();
       await page.locator(".stands").waitFor();
       await page.evaluate(() => { window.sameDocument = true; });
@@ -168,7 +168,7 @@ describe("a running run", () => {
       const open = page.locator("details[open]");
       const now = await done(page);
       await eventually("no new round", async () => await done(page) > now);
-      assert.equal(await open.count(), 1, "an unfolded table stays so");
+      assert.equal(await open.count(), 1, "an open table stays open");
       await picture(page, "live-wide-light");
       assert.equal(await training.ended, 0, training.errors);
       await page.locator("section#verdict").waitFor({ timeout: 20_000 });

@@ -11,20 +11,20 @@ use crate::needs::{install, may_install};
 use crate::project::{root, target};
 use crate::shell::{answer, run, succeeds};
 
-/// Where tests look for the browser.
+/// The variable that names the browser for the tests.
 const VARIABLE: &str = "BOOSTFGL_CHROMIUM";
 
-/// Where they look for the program, which the tests before them built.
+/// The variable that names the program, which the tests before them built.
 const PROGRAM: &str = "BOOSTFGL_BIN";
 
 /// Names under which systems install it.
 const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
-/// The oldest Node.js that has what the tests and the driver of the browser need.
+/// The oldest Node.js that the tests and the driver of the browser support.
 const OLDEST_NODE: u32 = 18;
 
-/// The tests, from the root. Named one by one: what Node.js makes of a folder depends on its
-/// version.
+/// The tests, as paths from the root. They are listed one by one, since Node.js treats a folder
+/// differently from version to version.
 const TESTS: [&str; 2] = ["tests/browser/report.test.mjs", "tests/browser/serve.test.mjs"];
 
 /// A browser, and Node.js to drive it.
@@ -34,14 +34,14 @@ pub(crate) enum Browser {
     Given(String),
     /// One that the system has.
     Found(String),
-    /// None, and why.
+    /// None, with the reason.
     Missing(String),
 }
 
 impl Browser {
-    /// Takes what the variable names or what the system has, and installs what it lacks if that is
-    /// allowed. What is still missing leaves out the tests in a browser, except in continuous
-    /// integration, where nothing may be left out unseen.
+    /// Uses the browser of the variable or of the system; installs what is missing if that is
+    /// allowed. Without a browser its tests are skipped; in continuous integration that is an
+    /// error.
     pub(crate) fn find(fast: bool) -> Result<Self> {
         if fast {
             return Ok(Self::Missing("--fast".to_owned()));
@@ -56,11 +56,11 @@ impl Browser {
         driver: impl Fn() -> Result<()>,
         browser: impl Fn() -> Result<String>,
     ) -> Result<Self> {
-        let look = || match variable.filter(|given| !given.is_empty()) {
+        let result = match variable.filter(|given| !given.is_empty()) {
             Some(given) => driver().map(|()| Self::Given(given)),
             None => browser().and_then(|found| driver().map(|()| Self::Found(found))),
         };
-        match look() {
+        match result {
             Err(error) if ci => {
                 Err(error).context("CI=true, so tests in a browser are not left out")
             }
@@ -69,9 +69,8 @@ impl Browser {
         }
     }
 
-    /// The tests, if there is a browser. They use the program that the tests before them built:
-    /// another `cargo build` would leave out what only tests ask of dependencies, and compile half
-    /// of them again for that.
+    /// The tests, if there is a browser. They use the program that the tests before them built: a
+    /// `cargo build` has other features of dependencies and would compile half of them again.
     pub(crate) fn command(&self) -> Option<Command> {
         let mut command = Command::new("node");
         match self {
@@ -86,7 +85,7 @@ impl Browser {
         Some(command)
     }
 
-    /// One line that says whether the tests in a browser take part.
+    /// One line: whether the tests in a browser are run.
     pub(crate) fn describe(&self) -> String {
         match self {
             Self::Given(browser) => format!("browser: {browser} (from {VARIABLE})"),
@@ -98,15 +97,19 @@ impl Browser {
 
 /// The path of the first browser by name, installed if need be.
 fn ensure_browser() -> Result<String> {
-    let find = || NAMES.into_iter().find_map(installed);
-    if find().is_none() && may_install() {
-        // A bare system has no font, and Chromium only recommends one.
+    if installed_browser().is_none() && may_install() {
+        // A minimal system has no font, and Chromium only recommends one.
         install(&["chromium", "fonts-liberation"])?;
     }
-    find().context("Chromium is not installed (on Debian: apt-get install chromium)")
+    installed_browser().context("Chromium is not installed (on Debian: apt-get install chromium)")
 }
 
-/// Where a program is that can be started by its name.
+/// The path of the first browser by name.
+fn installed_browser() -> Option<String> {
+    NAMES.into_iter().find_map(installed)
+}
+
+/// The path of a program on `PATH`.
 fn installed(name: &str) -> Option<String> {
     let folders = env::var_os("PATH")?;
     let file =
@@ -116,15 +119,11 @@ fn installed(name: &str) -> Option<String> {
 
 /// Node.js, and what the tests take from npm.
 fn ensure_driver() -> Result<()> {
-    // What a program is called, and the package that has it.
-    let needed = [("node", "nodejs"), ("npm", "npm")];
-    let missing =
-        || needed.iter().filter(|(name, _)| !succeeds(Command::new(name).arg("--version")));
-    let packages: Vec<&str> = missing().map(|(_, package)| *package).collect();
+    let packages = missing_packages();
     if !packages.is_empty() && may_install() {
         install(&packages)?;
     }
-    if missing().next().is_some() {
+    if !missing_packages().is_empty() {
         bail!(
             "Node.js or npm is not installed (on Debian: apt-get install {})",
             packages.join(" ")
@@ -137,8 +136,17 @@ fn ensure_driver() -> Result<()> {
     ensure_packages(&root().join("tests/browser"))
 }
 
-/// What the lock file of a folder lists; a copy of the list stored next to it saves the next call the
-/// work.
+/// The Debian packages of the programs that are not installed.
+fn missing_packages() -> Vec<&'static str> {
+    [("node", "nodejs"), ("npm", "npm")]
+        .into_iter()
+        .filter(|(program, _)| !succeeds(Command::new(program).arg("--version")))
+        .map(|(_, package)| package)
+        .collect()
+}
+
+/// Installs the packages of the lock file of a folder, unless a copy of that file shows that they
+/// are installed.
 fn ensure_packages(folder: &Path) -> Result<()> {
     let (lock, copy) =
         (folder.join("package-lock.json"), folder.join("node_modules/installed.json"));
@@ -151,13 +159,12 @@ fn ensure_packages(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Whether both files are there and hold the same.
+/// Whether both files exist and have the same content.
 fn same(a: &Path, b: &Path) -> bool {
-    let read = |path: &Path| fs::read(path).ok();
-    read(a).is_some_and(|a| read(b).is_some_and(|b| a == b))
+    matches!((fs::read(a), fs::read(b)), (Ok(a), Ok(b)) if a == b)
 }
 
-/// Whether a version as Node.js prints it, such as `v18.20.4`, is one that can be used.
+/// Whether a version as Node.js prints it, such as `v18.20.4`, is supported.
 fn is_new_enough(version: &str) -> bool {
     let major = version.trim_start_matches('v').split('.').next();
     major.and_then(|major| major.parse::<u32>().ok()).is_some_and(|major| major >= OLDEST_NODE)
@@ -177,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_left_out_but_not_in_ci() {
+    fn a_missing_browser_skips_its_tests_but_fails_ci() {
         let missing = Browser::look(None, false, || Ok(()), fails).unwrap();
         assert_eq!(missing.describe(), "tests in a browser left out: no network");
         assert!(missing.command().is_none());
@@ -188,12 +195,12 @@ mod tests {
     }
 
     #[test]
-    fn fast_does_not_even_look() {
+    fn fast_skips_the_browser() {
         assert_eq!(Browser::find(true).unwrap().describe(), "tests in a browser left out: --fast");
     }
 
     #[test]
-    fn a_given_browser_is_taken_as_it_is() {
+    fn a_given_browser_is_used_unchanged() {
         let given = Browser::look(Some("/opt/chrome".to_owned()), true, || Ok(()), fails).unwrap();
         assert_eq!(given, Browser::Given("/opt/chrome".to_owned()));
         let unset = Browser::look(Some(String::new()), true, || Ok(()), found).unwrap();
@@ -201,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_are_told_which_browser_and_which_program() {
+    fn tests_get_browser_and_program_in_variables() {
         let command = |browser: Browser| shown(&browser.command().unwrap());
         let found = command(Browser::Found("chromium".to_owned()));
         assert!(
@@ -217,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn every_test_in_the_folder_is_named() {
+    fn every_test_in_the_folder_is_listed() {
         let names = fs::read_dir(root().join("tests/browser"))
             .unwrap()
             .map(|entry| entry.unwrap().file_name());
@@ -229,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn old_versions_of_node_are_known() {
+    fn old_versions_of_node_are_refused() {
         for (version, enough) in
             [("v18.20.4", true), ("v24.0.0", true), ("v16.1.0", false), ("", false), ("vx", false)]
         {

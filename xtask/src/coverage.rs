@@ -1,4 +1,4 @@
-//! `cargo xtask coverage`: which lines the tests reach, in the files that results rest on.
+//! `cargo xtask coverage`: the lines that tests reach, in the files that results depend on.
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
@@ -21,8 +21,8 @@ pub(crate) struct Args {
     all: bool,
 }
 
-/// Every method with every boost on every backbone, again and again: counters of the inner loops
-/// make them many times slower.
+/// Tests of every method with every boost on every backbone: counting every line makes their inner
+/// loops many times slower.
 const TAKE_HOURS: [&str; 6] = [
     "conformance",
     "ends_with_the_same_bits",

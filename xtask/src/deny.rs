@@ -1,4 +1,4 @@
-//! `cargo xtask deny`: the licences of all dependencies, and known holes in them.
+//! `cargo xtask deny`: the licences of all dependencies, and their known vulnerabilities.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,11 +45,11 @@ pub(crate) fn run_all(args: &Args) -> Result<()> {
     advisories()
 }
 
-/// Whether dependencies have known holes, and whether any is named by `*`.
+/// Checks for known vulnerabilities, and for dependencies with the version `*`.
 fn advisories() -> Result<()> {
     let mut command = tool::subcommand("deny")?;
     run(command.args(["check", "advisories", "bans"])).context(
-        "advisories: holes were found, or their list cannot be had (--licences goes without it)",
+        "advisories: vulnerabilities were found, or their list cannot be fetched (--licences needs none)",
     )
 }
 
@@ -64,7 +64,7 @@ fn allowed(deny: &str) -> Result<BTreeSet<String>> {
     Ok(list.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect())
 }
 
-/// Names of dependencies by what their authors say of the licence.
+/// The names of dependencies by their declared licence.
 fn licences(metadata: &Value) -> BTreeMap<String, BTreeSet<String>> {
     let packages = metadata["packages"].as_array().map(Vec::as_slice).unwrap_or_default();
     let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();

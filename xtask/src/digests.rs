@@ -1,12 +1,12 @@
-//! `cargo xtask digests`: whether every method still gives the digits that were recorded.
+//! `cargo xtask digests`: whether every method still gives the recorded results.
 //!
 //! `tests/golden/digests.json` holds the digest of every method with every set of boosts that it
 //! takes on the first backbone, and of every method on every other backbone: the demo graph, one
-//! seed, three rounds, `--portable` (one order of sums on every CPU). A change that is meant to
-//! keep the digits is checked against it; one that is meant to move some writes it again
-//! (`--write`) and says which and why in CHANGELOG.md.
+//! seed, three rounds, `--portable` (one order of sums on every CPU). A change that must not
+//! affect results is checked against it. A change that moves results writes the file again
+//! (`--write`) and names the digests and the reason in CHANGELOG.md.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, btree_map};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -20,12 +20,12 @@ use crate::stress::program::{Program, digest};
 /// Runs every recorded case and compares its digest.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Records what comes out instead of comparing it.
+    /// Records the digests instead of comparing them.
     #[arg(long)]
     write: bool,
 }
 
-/// What every case is run with.
+/// The command of every case, before its own arguments.
 const COMMAND: &str = "run --seeds 1 --rounds 3 --portable --quiet --threads 1";
 
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -79,36 +79,50 @@ fn cases(listed: &Listed) -> BTreeMap<String, String> {
 
 /// Every subset, the empty one first.
 fn subsets(all: &[String]) -> Vec<Vec<String>> {
-    let chosen = |bits: usize| all.iter().enumerate().filter(move |(at, _)| bits >> at & 1 == 1);
-    (0..1 << all.len()).map(|bits| chosen(bits).map(|(_, name)| name.clone()).collect()).collect()
+    let mut subsets = Vec::new();
+    // Bit i of the number: whether name i is in the subset.
+    for bits in 0..1usize << all.len() {
+        let chosen = all.iter().enumerate().filter(|(at, _)| bits >> at & 1 == 1);
+        subsets.push(chosen.map(|(_, name)| name.clone()).collect());
+    }
+    subsets
 }
 
-/// Runs all cases, one per core at a time, and gives the digest of each.
+/// Runs all cases, one per core at a time, and returns the digest of each.
 fn run_all(
     program: &Program,
     cases: &BTreeMap<String, String>,
     place: &Path,
 ) -> Result<BTreeMap<String, String>> {
-    let waiting = Mutex::new(cases.iter());
-    let found = Mutex::new(BTreeMap::new());
-    let workers = std::thread::available_parallelism().map_or(1, usize::from);
-    let work = || -> Result<()> {
-        loop {
-            let Some((name, arguments)) = waiting.lock().expect("no worker panics").next() else {
-                return Ok(());
-            };
-            let folder = place.join(name.replace([' ', ','], "-"));
-            let digest =
-                run_one(program, arguments, &folder).with_context(|| format!("case `{name}`"))?;
-            found.lock().expect("no worker panics").insert(name.clone(), digest);
-        }
-    };
+    let queue = Queue { waiting: Mutex::new(cases.iter()), found: Mutex::default() };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let results: Vec<Result<()>> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+        let workers: Vec<_> =
+            (0..threads).map(|_| scope.spawn(|| queue.work(program, place))).collect();
         workers.into_iter().map(|worker| worker.join().expect("no worker panics")).collect()
     });
     results.into_iter().collect::<Result<()>>()?;
-    Ok(found.into_inner().expect("no worker panics"))
+    Ok(queue.found.into_inner().expect("no worker panics"))
+}
+
+/// The cases that are still to be run, and the digests of the others.
+struct Queue<'a> {
+    waiting: Mutex<btree_map::Iter<'a, String, String>>,
+    found: Mutex<BTreeMap<String, String>>,
+}
+
+impl Queue<'_> {
+    /// Runs cases until there are none left.
+    fn work(&self, program: &Program, place: &Path) -> Result<()> {
+        loop {
+            let next = self.waiting.lock().expect("no worker panics").next();
+            let Some((name, arguments)) = next else { return Ok(()) };
+            let folder = place.join(name.replace([' ', ','], "-"));
+            let digest =
+                run_one(program, arguments, &folder).with_context(|| format!("case `{name}`"))?;
+            self.found.lock().expect("no worker panics").insert(name.clone(), digest);
+        }
+    }
 }
 
 /// The digest of one case, or that the program refuses it.
@@ -152,9 +166,8 @@ fn write(file: &Path, found: &BTreeMap<String, String>) -> Result<()> {
     Ok(())
 }
 
-/// What differs, one line each.
+/// The differences, one line each.
 fn changes(recorded: &BTreeMap<String, String>, found: &BTreeMap<String, String>) -> Vec<String> {
-    let short = |digest: &str| digest.chars().take(12).collect::<String>();
     let mut lines = Vec::new();
     for (name, digest) in found {
         match recorded.get(name) {
@@ -168,6 +181,11 @@ fn changes(recorded: &BTreeMap<String, String>, found: &BTreeMap<String, String>
     let gone = recorded.keys().filter(|name| !found.contains_key(*name));
     lines.extend(gone.map(|name| format!("{name}: recorded, and there is no such case any more")));
     lines
+}
+
+/// The first twelve characters of a digest.
+fn short(digest: &str) -> String {
+    digest.chars().take(12).collect()
 }
 
 #[cfg(test)]

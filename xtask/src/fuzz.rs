@@ -1,4 +1,4 @@
-//! `cargo xtask fuzz`: bad input for every reader, for some seconds each.
+//! `cargo xtask fuzz`: damaged input for every reader, for some seconds each.
 
 use std::process::Command;
 
@@ -17,7 +17,7 @@ pub(crate) struct Args {
     /// Only this target; may be given several times.
     #[arg(long, value_name = "NAME")]
     target: Vec<String>,
-    /// What inputs are drawn from.
+    /// Seed of the random inputs.
     #[arg(long)]
     seed: Option<u64>,
 }

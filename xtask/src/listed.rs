@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::stress::program::Program;
 
-/// What `boostfgl methods` lists.
+/// The output of `boostfgl methods`.
 pub(crate) struct Listed {
     pub(crate) methods: Vec<Method>,
     pub(crate) backbones: Vec<String>,
@@ -14,14 +14,14 @@ pub(crate) struct Listed {
 /// One method.
 pub(crate) struct Method {
     pub(crate) name: String,
-    /// The boosts that it has unless others are asked for.
+    /// The number of boosts that it has by default.
     pub(crate) own_boosts: usize,
-    /// The boosts that it takes, in the order of the list.
+    /// The boosts that it accepts, in the order of the list.
     pub(crate) taken: Vec<String>,
 }
 
 impl Listed {
-    /// Asks the program.
+    /// Reads the lists from the program.
     pub(crate) fn of(program: &Program) -> Result<Self> {
         let text = program.finish("methods")?;
         let boosts = section(&text, "Boosts ");
@@ -42,11 +42,15 @@ impl Listed {
 
 impl Method {
     fn of(listed: &Value, boosts: &[String]) -> Result<Self> {
-        let refused = |boost: &&String| listed["refused_boosts"][boost.as_str()].is_string();
+        let refused = &listed["refused_boosts"];
         Ok(Self {
             name: listed["name"].as_str().context("a method has a name")?.to_owned(),
             own_boosts: listed["boosts"].as_array().map_or(0, Vec::len),
-            taken: boosts.iter().filter(|boost| !refused(boost)).cloned().collect(),
+            taken: boosts
+                .iter()
+                .filter(|boost| !refused[boost.as_str()].is_string())
+                .cloned()
+                .collect(),
         })
     }
 }

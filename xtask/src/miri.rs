@@ -1,4 +1,4 @@
-//! `cargo xtask miri`: the one module with `unsafe`, under an interpreter that sees undefined
+//! `cargo xtask miri`: the one module with `unsafe`, under an interpreter that detects undefined
 //! behaviour.
 
 use std::process::Command;
@@ -12,15 +12,15 @@ use crate::shell::{run, succeeds};
 /// rust-src).
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Only tests whose name contains one of these. Without any: those that end within minutes,
-    /// about ten in all.
+    /// Only tests whose name contains one of these [default: those that end within minutes, about
+    /// ten in all].
     #[arg(default_values = ENDS_WITHIN_MINUTES)]
     filters: Vec<String>,
 }
 
-/// Miri takes the way for any CPU, without AVX: the wider ways are the same source, compiled again.
-/// The dense products go through the pointer interface of `gemm`, the sparse ones through the
-/// prefetch: with these two all `unsafe` is run but the calls of the wider ways.
+/// Miri runs the variant for any CPU, without AVX; the wider variants are the same source, compiled
+/// again. Dense products use the pointer interface of `gemm`, sparse ones the prefetch. These cover
+/// all `unsafe` code except the calls of the wider variants.
 const ENDS_WITHIN_MINUTES: [&str; 7] = [
     "kernels::gemm::tests::three_products",
     "kernels::mixture",
@@ -32,9 +32,9 @@ const ENDS_WITHIN_MINUTES: [&str; 7] = [
 ];
 
 pub(crate) fn run_all(args: &Args) -> Result<()> {
-    let rustup = || Command::new("rustup");
-    if !succeeds(rustup().args(["run", "nightly", "cargo", "miri", "--version"])) {
-        let mut add = rustup();
+    let mut version = Command::new("rustup");
+    if !succeeds(version.args(["run", "nightly", "cargo", "miri", "--version"])) {
+        let mut add = Command::new("rustup");
         add.args(["component", "add", "--toolchain", "nightly", "miri", "rust-src"]);
         if run(&mut add).is_err() {
             bail!(
@@ -43,7 +43,7 @@ pub(crate) fn run_all(args: &Args) -> Result<()> {
             );
         }
     }
-    let mut command = rustup();
+    let mut command = Command::new("rustup");
     command.current_dir(root()).args([
         "run",
         "nightly",
@@ -54,10 +54,10 @@ pub(crate) fn run_all(args: &Args) -> Result<()> {
         "boostfgl-nn",
         "--lib",
     ]);
-    // Threads of a pool outlive the test, which is no leak; the clock and the number of cores are
-    // asked for.
+    // Threads of a pool outlive the test, which is no leak. The tests need the clock and the number
+    // of cores.
     command.env("MIRIFLAGS", "-Zmiri-disable-isolation -Zmiri-ignore-leaks -Zmiri-tree-borrows");
-    // Two, so that races can be seen, and no more, since each is interpreted.
+    // Two threads show races; more would be slow, since each is interpreted.
     command.env("RAYON_NUM_THREADS", "2");
     command.env("PROPTEST_CASES", "1");
     command.arg("--").args(&args.filters);

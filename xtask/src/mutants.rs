@@ -28,7 +28,7 @@ pub(crate) struct Args {
     further: Vec<String>,
 }
 
-/// Aggregation, screening, metrics, checkpoints, and what puts them on the disk.
+/// Aggregation, screening, metrics, checkpoints and writing to the disk.
 const RESULTS_REST_ON: [&str; 7] = [
     "crates/fed/src/aggregate/**",
     "crates/fed/src/screen/**",
@@ -56,18 +56,18 @@ pub(crate) fn run_all(args: &Args) -> Result<()> {
     command.args(&args.further);
     println!("{}", shown(&command));
     let report = out.join("mutants.out/outcomes.json");
-    // What an earlier one left is no answer.
+    // A report of an earlier call must not be read.
     let _ = std::fs::remove_file(&report);
     let status = command.status().context("cannot start cargo-mutants")?;
-    // 2: a mutant lives, 3: one ran into its time limit, which is what the table tells.
+    // 2: a mutant was missed, 3: one reached its time limit; the table shows both.
     if !matches!(status.code(), Some(0 | 2 | 3)) {
         bail!("cargo-mutants ended early ({status}): see {}", out.display());
     }
     let text = std::fs::read(&report)
         .with_context(|| format!("cargo-mutants ended ({status}) without a report"))?;
     let json: Value = serde_json::from_slice(&text).context("cargo-mutants writes JSON")?;
-    let count = |key: &str| json[key].as_u64().unwrap_or_default();
-    let (caught, missed, timeout) = (count("caught"), count("missed"), count("timeout"));
+    let [caught, missed, timeout, unviable] = ["caught", "missed", "timeout", "unviable"]
+        .map(|key| json[key].as_u64().unwrap_or_default());
     let tested = caught + missed + timeout;
     if tested == 0 {
         bail!("no mutant was tested; the baseline may have failed: see {}", out.display());
@@ -77,6 +77,6 @@ pub(crate) fn run_all(args: &Args) -> Result<()> {
         "caught", "missed", "timeout", "unviable", "killed %"
     );
     let killed = 100.0 * (caught + timeout) as f64 / tested as f64;
-    println!("{caught:>8} {missed:>8} {timeout:>8} {:>10} {killed:>9.1}", count("unviable"));
+    println!("{caught:>8} {missed:>8} {timeout:>8} {unviable:>10} {killed:>9.1}");
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What a command needs beyond Rust, put in place on first use.
+//! Programs that a command needs beyond Rust, installed on first use.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -12,8 +12,8 @@ use crate::shell::{answer, run, succeeds};
 /// The interpreter of a Python environment that holds `packages`, made under `target/venv/NAME` if
 /// need be.
 ///
-/// Packages are named as pip takes them, with or without a version; a list stored next to them saves
-/// the next call the work.
+/// Packages are named as for pip, with or without a version. A stored list of them makes the next
+/// call return at once.
 pub(crate) fn python_with(target: &Path, name: &str, packages: &[&str]) -> Result<PathBuf> {
     let folder = target.join("venv").join(name);
     let python = folder.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
@@ -44,17 +44,22 @@ pub(crate) fn may_install() -> bool {
 /// Installs packages of the system.
 pub(crate) fn install(packages: &[&str]) -> Result<()> {
     eprintln!("installing {} with apt-get", packages.join(", "));
-    let install = || {
-        let mut command = Command::new("apt-get");
-        // Packages must not ask questions: the command runs unattended.
-        command.env("DEBIAN_FRONTEND", "noninteractive").stdin(Stdio::null());
-        run(command.args(["install", "--yes", "--no-install-recommends"]).args(packages))
-    };
-    // A fresh container has no package lists yet.
-    install().or_else(|_| run(Command::new("apt-get").arg("update")).and_then(|()| install()))
+    if apt_get_install(packages).is_ok() {
+        return Ok(());
+    }
+    // A new container has no package lists yet.
+    run(Command::new("apt-get").arg("update"))?;
+    apt_get_install(packages)
 }
 
-/// `python3 -m venv` works, or an error that says what to install.
+fn apt_get_install(packages: &[&str]) -> Result<()> {
+    let mut command = Command::new("apt-get");
+    // The command runs unattended, so packages must not ask questions.
+    command.env("DEBIAN_FRONTEND", "noninteractive").stdin(Stdio::null());
+    run(command.args(["install", "--yes", "--no-install-recommends"]).args(packages))
+}
+
+/// Installs the module `venv` of Python if it is missing, or fails with advice.
 fn ensure_venv_module() -> Result<()> {
     if let Err(error) = Command::new("python3").arg("--version").output() {
         match error.kind() {
@@ -62,15 +67,13 @@ fn ensure_venv_module() -> Result<()> {
             _ => return Err(error).context("cannot start python3"),
         }
     }
-    // Debian ships `venv` without the `ensurepip` it needs, so both are asked for.
-    let works = || succeeds(Command::new("python3").args(["-c", "import venv, ensurepip"]));
-    if works() {
+    if has_venv() {
         return Ok(());
     }
     if may_install() {
         install(&["python3-venv"])?;
     }
-    if !works() {
+    if !has_venv() {
         bail!(
             "python3 cannot make virtual environments: install its venv module (on Debian and \
              Ubuntu: \
@@ -78,4 +81,10 @@ fn ensure_venv_module() -> Result<()> {
         );
     }
     Ok(())
+}
+
+/// Whether virtual environments can be made. Debian ships `venv` without the `ensurepip` that it
+/// needs, so both are imported.
+fn has_venv() -> bool {
+    succeeds(Command::new("python3").args(["-c", "import venv, ensurepip"]))
 }

@@ -1,4 +1,4 @@
-//! Where things are: the project's root, its target folder, the real data.
+//! The project's root, its target folder, and the real data.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -15,19 +15,19 @@ pub(crate) fn root() -> PathBuf {
     xtask.parent().map_or_else(|| xtask.clone(), Path::to_path_buf)
 }
 
-/// Where cargo puts what it builds.
+/// The folder of build output.
 pub(crate) fn target() -> PathBuf {
     root().join(env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
 }
 
-/// What there is of the published graphs that some tests and benchmarks read.
+/// The published graphs that some tests and benchmarks read.
 #[derive(Debug, PartialEq)]
 pub(crate) enum RealData {
-    /// `BOOSTFGL_DATA` says where: a folder or a mirror's address.
+    /// The value of `BOOSTFGL_DATA`: a folder or a mirror's address.
     Given(String),
     /// The variable is unset, but this folder next to the project exists.
     NextTo(PathBuf),
-    /// Neither, and why.
+    /// Neither, with the reason.
     Missing(String),
 }
 
@@ -69,7 +69,7 @@ impl RealData {
         }
     }
 
-    /// One line that says whether tests on real data take part.
+    /// One line: whether tests on real data are run.
     pub(crate) fn describe(&self) -> String {
         match self {
             Self::Given(place) => format!("real data: {place} (from {VARIABLE})"),

@@ -1,4 +1,4 @@
-//! Programs that read our exports, for the tests that ask them what they found.
+//! Programs that read our exports, for the tests that compare what they read.
 
 use std::env;
 use std::path::PathBuf;
@@ -8,10 +8,10 @@ use anyhow::{Context, Result};
 use crate::needs::python_with;
 use crate::project::target;
 
-/// Fixed versions, so that a result does not depend on theirs.
+/// The versions are fixed, so that a new release cannot change the result of a test.
 const PACKAGES: [&str; 2] = ["pyarrow==26.0.1", "tensorboard==2.21.0"];
 
-/// Where tests look for the interpreter.
+/// The variable that names the interpreter for the tests.
 const VARIABLE: &str = "BOOSTFGL_PYTHON";
 
 /// A Python that has TensorBoard and pyarrow.
@@ -21,18 +21,16 @@ pub(crate) enum Readers {
     Given(String),
     /// One of our own, under the target folder.
     Made(PathBuf),
-    /// None, and why.
+    /// None, with the reason.
     Missing(String),
 }
 
 impl Readers {
-    /// Takes what the variable names, or makes an environment if need be. One that cannot be made
-    /// leaves out the tests that ask it, except in continuous integration, where nothing may be
-    /// left out unseen.
+    /// Uses the interpreter of the variable, or makes an environment. If that fails, the tests that
+    /// need it are skipped; in continuous integration that is an error.
     pub(crate) fn find() -> Result<Self> {
         let ci = env::var("CI").is_ok_and(|ci| ci == "true");
-        let make = || python_with(&target(), "readers", &PACKAGES);
-        Self::look(env::var(VARIABLE).ok(), ci, make)
+        Self::look(env::var(VARIABLE).ok(), ci, || python_with(&target(), "readers", &PACKAGES))
     }
 
     fn look(
@@ -60,7 +58,7 @@ impl Readers {
         }
     }
 
-    /// One line that says whether the tests that ask them take part.
+    /// One line: whether the tests that need them are run.
     pub(crate) fn describe(&self) -> String {
         match self {
             Self::Given(python) => format!("readers of exports: {python} (from {VARIABLE})"),
@@ -76,7 +74,7 @@ mod tests {
     use anyhow::bail;
 
     #[test]
-    fn what_cannot_be_made_is_left_out_but_not_in_ci() {
+    fn a_failing_installation_skips_its_tests_but_fails_ci() {
         let fails = || bail!("no network");
         let missing = Readers::look(None, false, fails).unwrap();
         assert_eq!(missing.describe(), "tests by readers of exports left out: no network");
@@ -86,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_given_python_is_taken_as_it_is() {
+    fn a_given_python_is_used_unchanged() {
         let never = || bail!("nothing is made");
         let given = Readers::look(Some("/usr/bin/python3".to_owned()), true, never).unwrap();
         assert_eq!(given, Readers::Given("/usr/bin/python3".to_owned()));

@@ -1,4 +1,4 @@
-//! Child processes: how they are started, shown and asked for their output.
+//! Child processes: starting them, printing their command line, reading their output.
 
 use std::env;
 use std::ffi::OsStr;
@@ -14,19 +14,24 @@ where
 {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(args).current_dir(crate::project::root());
-    // What cargo told this program about its own package would make build scripts that look at it
-    // run again.
-    let own = |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
-    for (name, _) in env::vars_os().filter(|(name, _)| name.to_str().is_some_and(own)) {
-        command.env_remove(name);
+    // Variables about this package would make build scripts that read them run again.
+    for (name, _) in env::vars_os() {
+        if name.to_str().is_some_and(describes_package) {
+            command.env_remove(name);
+        }
     }
     command
+}
+
+/// Whether cargo sets a variable to describe the package that it runs.
+fn describes_package(variable: &str) -> bool {
+    variable.starts_with("CARGO_PKG_") || variable.starts_with("CARGO_MANIFEST_")
 }
 
 /// The command as one would type it, with the variables it sets.
 pub(crate) fn shown(command: &Command) -> String {
     let program = command.get_program();
-    // Shown as `cargo`, which is what a reader types, instead of its full path.
+    // Shown as `cargo`, which one would type, instead of its full path.
     let program = if Some(program) == env::var_os("CARGO").as_deref() {
         OsStr::new("cargo")
     } else {
@@ -39,7 +44,7 @@ pub(crate) fn shown(command: &Command) -> String {
     variables.chain(words).collect::<Vec<_>>().join(" ")
 }
 
-/// Runs to the end, output passed through; an error if it fails.
+/// Runs a command to the end and passes its output through; an error if it fails.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     let status = command.status().with_context(|| format!("cannot start `{}`", shown(command)))?;
     if !status.success() {
@@ -48,7 +53,7 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Whether it starts and succeeds; output thrown away.
+/// Whether a command starts and succeeds; its output is discarded.
 pub(crate) fn succeeds(command: &mut Command) -> bool {
     command
         .stdin(Stdio::null())
@@ -58,7 +63,7 @@ pub(crate) fn succeeds(command: &mut Command) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-/// What it prints, trimmed; `None` if it does not start or fails.
+/// The trimmed output of a command; `None` if it does not start or fails.
 pub(crate) fn answer(command: &mut Command) -> Option<String> {
     let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
@@ -66,12 +71,16 @@ pub(crate) fn answer(command: &mut Command) -> Option<String> {
 
 fn quoted(word: &OsStr) -> String {
     let word = word.to_string_lossy();
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
+    if !word.is_empty() && word.chars().all(needs_no_quotes) {
         word.into_owned()
     } else {
         format!("'{}'", word.replace('\'', r"'\''"))
     }
+}
+
+/// Whether a shell takes a character literally outside quotes.
+fn needs_no_quotes(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c)
 }
 
 #[cfg(test)]

@@ -38,13 +38,18 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// One check: what it is for, and the command that makes it.
+/// One check: its name and command.
 struct Step {
     name: &'static str,
     command: Command,
 }
 
 impl Step {
+    /// A step that is a cargo command.
+    fn new(name: &'static str, args: &[&str]) -> Self {
+        Self { name, command: cargo(args) }
+    }
+
     fn run(mut self, number: usize) -> Result<()> {
         let command = shown(&self.command);
         println!("\n[{number}] {}: {command}", self.name);
@@ -62,8 +67,8 @@ impl Step {
     }
 }
 
-/// The seed of proptest's cases: always the same, so that a result depends on the change and not on
-/// the draw. `cargo nextest run` by itself draws anew each time.
+/// The seed of proptest's cases. It is fixed, so that the same code gives the same result; a plain
+/// `cargo nextest run` draws new cases each time.
 const CASES: (&str, &str) = ("PROPTEST_RNG_SEED", "20260711");
 
 fn steps(
@@ -73,41 +78,38 @@ fn steps(
     readers: &Readers,
     browser: &Browser,
 ) -> Vec<Step> {
-    let step = |name, args: &[&str]| Step { name, command: cargo(args) };
-    let tested = |name, args: &[&str]| {
-        let mut command = cargo(args);
-        command.envs(data.to_export());
-        command.envs(readers.to_export());
-        command.env(CASES.0, CASES.1);
-        Step { name, command }
-    };
-
     let mut steps = vec![
-        step("format", &["fmt", "--all", "--check"]),
-        step("licences", &["xtask", "deny", "--licences"]),
-        step("lints", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
+        Step::new("format", &["fmt", "--all", "--check"]),
+        Step::new("licences", &["xtask", "deny", "--licences"]),
+        Step::new("lints", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
     ];
     // nextest does not run doc tests; `cargo test` runs them unless it is given targets.
     match (nextest, fast) {
-        (true, _) => steps.push(tested("tests", &["nextest", "run", "--workspace"])),
-        (false, true) => steps.push(tested("tests", &["test", "--workspace", "--all-targets"])),
-        (false, false) => steps.push(tested("tests", &["test", "--workspace"])),
+        (true, _) => steps.push(Step::new("tests", &["nextest", "run", "--workspace"])),
+        (false, true) => steps.push(Step::new("tests", &["test", "--workspace", "--all-targets"])),
+        (false, false) => steps.push(Step::new("tests", &["test", "--workspace"])),
     }
     // After the tests, which build the program.
     steps.extend(browser.command().map(|command| Step { name: "browser", command }));
     if !fast {
-        steps.push(tested("stress", &["xtask", "stress", "--short"]));
+        steps.push(Step::new("stress", &["xtask", "stress", "--short"]));
     }
     if nextest && !fast {
-        steps.push(tested("doc tests", &["test", "--workspace", "--doc"]));
+        steps.push(Step::new("doc tests", &["test", "--workspace", "--doc"]));
+    }
+    for step in steps.iter_mut().filter(|step| RUN_TESTS.contains(&step.name)) {
+        step.command.envs(data.to_export()).envs(readers.to_export()).env(CASES.0, CASES.1);
     }
     if !fast {
-        let mut doc = step("documentation", &["doc", "--workspace", "--no-deps"]);
+        let mut doc = Step::new("documentation", &["doc", "--workspace", "--no-deps"]);
         doc.command.env("RUSTDOCFLAGS", "-D warnings");
         steps.push(doc);
     }
     steps
 }
+
+/// The steps that run tests: they get the variables of data, interpreter and proptest.
+const RUN_TESTS: [&str; 3] = ["tests", "stress", "doc tests"];
 
 fn has_nextest() -> bool {
     succeeds(&mut cargo(["nextest", "--version"]))
@@ -191,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failing_step_says_how_to_rerun_it() {
+    fn a_failing_step_prints_how_to_rerun_it() {
         let step = Step { name: "lints", command: cargo(["no-such-subcommand-here"]) };
         let error = step.run(2).unwrap_err().to_string();
         assert!(error.starts_with("step 2 (lints) failed after"), "{error}");

@@ -1,4 +1,4 @@
-//! Cargo subcommands that not everybody has.
+//! Cargo subcommands that are installed on demand.
 
 use std::path::PathBuf;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! Data flow one way through the crates: each may use only those before it.
+//! The order of the crates: each may use only those before it.
 
 use std::path::Path;
 use std::process::Command;
@@ -42,7 +42,7 @@ fn a_crate_uses_only_crates_before_it() {
         .count();
     assert!(
         crates > 0,
-        "cargo metadata names no crate under crates/: this test would hold nothing"
+        "cargo metadata names no crate under crates/: this test would check nothing"
     );
     let wrong = violations(&metadata);
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
@@ -60,7 +60,7 @@ fn contributing_lists_the_crates_in_this_order() {
 }
 
 #[test]
-fn a_step_back_is_found_in_every_kind_of_dependency() {
+fn a_dependency_on_a_later_crate_is_found_in_every_kind() {
     for kind in [Value::Null, json!("dev"), json!("build")] {
         let wrong = violations(&json!({"packages": [
             {"manifest_path": "/p/crates/nn/Cargo.toml", "dependencies": [
@@ -109,8 +109,7 @@ fn an_unknown_crate_gets_advice_and_a_crate_may_not_depend_on_xtask() {
 fn violations(metadata: &Value) -> Vec<String> {
     let mut wrong = Vec::new();
     for package in packages(metadata) {
-        // Packages elsewhere (chores, language bindings) stand at the end of the flow and may use
-        // everything.
+        // Packages in other folders, such as xtask, may use every crate.
         let Some(user) = folder(&package["manifest_path"]) else { continue };
         if FOR_TESTS.contains(&user) {
             continue;
@@ -148,7 +147,7 @@ fn violations(metadata: &Value) -> Vec<String> {
                      code into the earlier crate"
                     ));
                 }
-                // An unknown one is named above, once.
+                // An unknown crate is already reported above.
                 Some(_) => {}
             }
         }

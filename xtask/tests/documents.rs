@@ -97,7 +97,7 @@ fn every_cargo_xtask_command_and_flag_exists() {
             let help = help(&names);
             assert!(help.status.success(), "{place}: there is no such command");
             let help = String::from_utf8_lossy(&help.stdout).into_owned();
-            // What follows a bare `--` is passed on to another program.
+            // Arguments after a bare `--` are passed on to another program.
             let own = words.iter().take_while(|word| **word != "--");
             for flag in own.filter(|word| word.starts_with("--")) {
                 let flag = flag.split('=').next().unwrap_or(flag);
@@ -109,7 +109,7 @@ fn every_cargo_xtask_command_and_flag_exists() {
 }
 
 #[test]
-fn what_does_not_exist_is_found() {
+fn missing_paths_packages_and_commands_are_found() {
     let root = root();
     let text = "See `crates/nn/src/NAME.rs`, crates/privacy/src, `fuzz/{a,b}` and docs/*.md.";
     let missing: Vec<String> =
@@ -145,7 +145,7 @@ fn documents(root: &Path) -> Vec<(PathBuf, String)> {
     found
 }
 
-/// Adds the Markdown files of a folder and, if asked for, of those below it.
+/// Adds the Markdown files of a folder and, with `below`, of all folders in it.
 fn collect(root: &Path, folder: &Path, below: bool, found: &mut Vec<(PathBuf, String)>) {
     for entry in fs::read_dir(root.join(folder)).expect("a folder of the project").flatten() {
         let path = folder.join(entry.file_name());
@@ -181,15 +181,15 @@ fn expand(path: &str) -> Vec<String> {
     alternatives.split(',').map(|part| format!("{before}{}{after}", part.trim())).collect()
 }
 
-/// Whether a path exists, up to the first part that stands for a name of the reader's.
+/// Whether a path exists, up to the first placeholder.
 fn exists(root: &Path, path: &str) -> bool {
-    let stands_for_a_name =
+    let is_variable =
         |part: &&str| part.contains('*') || part.split('.').next().is_some_and(is_placeholder);
-    let fixed: PathBuf = path.split('/').take_while(|part| !stands_for_a_name(part)).collect();
+    let fixed: PathBuf = path.split('/').take_while(|part| !is_variable(part)).collect();
     root.join(fixed).exists()
 }
 
-/// A word in capitals stands for something that the reader chooses.
+/// Whether a word is a placeholder: all in capitals.
 fn is_placeholder(word: &str) -> bool {
     word.len() > 1 && word.chars().all(|c| c.is_ascii_uppercase() || c == '_')
 }

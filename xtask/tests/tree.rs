@@ -1,10 +1,10 @@
-//! What may lie in the tree: source, no data; and every crate under the same lints.
+//! The repository contains source and no data, and every crate uses the same lints.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Nothing in a repository of source is larger; data belong in the catalogue's cache.
+/// The largest allowed file in bytes. Data belong in the catalogue's cache.
 const LARGEST: u64 = 1024 * 1024;
 
 /// Data, models and outputs of runs, by the end of their names.
@@ -21,12 +21,12 @@ fn no_tracked_file_is_large_or_data() {
         files.iter().any(|file| file == Path::new("Cargo.toml")),
         "git lists no Cargo.toml: {files:?}"
     );
-    let wrong: Vec<String> = files.iter().filter_map(|file| objection(&root, file)).collect();
+    let wrong: Vec<String> = files.iter().filter_map(|file| reason_against(&root, file)).collect();
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
 #[test]
-fn every_package_takes_the_lints_of_the_workspace() {
+fn every_package_uses_the_lints_of_the_workspace() {
     let root = root();
     let entries = fs::read_dir(root.join("crates")).expect("the workspace has a folder crates");
     let crates =
@@ -37,7 +37,7 @@ fn every_package_takes_the_lints_of_the_workspace() {
     for manifest in manifests {
         let text = fs::read_to_string(&manifest).expect("a manifest is readable text");
         assert!(
-            takes_workspace_lints(&text),
+            uses_workspace_lints(&text),
             "{}: add\n\n[lints]\nworkspace = true\n",
             manifest.display()
         );
@@ -45,14 +45,14 @@ fn every_package_takes_the_lints_of_the_workspace() {
 }
 
 #[test]
-fn data_and_large_files_are_objected_to() {
+fn data_and_large_files_are_found() {
     let folder = std::env::temp_dir().join(format!("xtask-tree-{}", std::process::id()));
     fs::create_dir_all(&folder).expect("the folder for temporary files is writable");
     fs::write(folder.join("big.txt"), vec![b'x'; 1024 * 1024 + 1]).expect("a megabyte fits");
     fs::write(folder.join("fine.rs"), "fn main() {}").expect("a line fits");
-    let big = objection(&folder, Path::new("big.txt"));
-    let fine = objection(&folder, Path::new("fine.rs"));
-    let data = objection(&folder, Path::new("graphs/Cora.NPZ"));
+    let big = reason_against(&folder, Path::new("big.txt"));
+    let fine = reason_against(&folder, Path::new("fine.rs"));
+    let data = reason_against(&folder, Path::new("graphs/Cora.NPZ"));
     fs::remove_dir_all(&folder).expect("what was made can be removed");
     assert!(big.is_some_and(|text| text.contains("1048577 bytes")));
     assert!(data.is_some_and(|text| text.contains("Cora.NPZ")));
@@ -60,20 +60,20 @@ fn data_and_large_files_are_objected_to() {
 }
 
 #[test]
-fn lints_are_looked_for_in_their_own_table() {
-    assert!(takes_workspace_lints(
+fn lints_are_read_from_their_own_table() {
+    assert!(uses_workspace_lints(
         "[package]\nname = \"a\"\n\n[lints]\nworkspace = true\n[[bin]]\n"
     ));
-    assert!(takes_workspace_lints("[package]\nname = \"a\"\nlints.workspace = true\n"));
-    assert!(!takes_workspace_lints("[lints]\n[dependencies.a]\nworkspace = true\n"));
-    assert!(!takes_workspace_lints("[package]\nname = \"a\"\n"));
+    assert!(uses_workspace_lints("[package]\nname = \"a\"\nlints.workspace = true\n"));
+    assert!(!uses_workspace_lints("[lints]\n[dependencies.a]\nworkspace = true\n"));
+    assert!(!uses_workspace_lints("[package]\nname = \"a\"\n"));
 }
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the root").to_path_buf()
 }
 
-/// The files git knows, or `None` outside a checkout (a source archive, say).
+/// The files in git, or `None` outside a checkout, such as in a source archive.
 fn tracked(root: &Path) -> Option<Vec<PathBuf>> {
     if !root.join(".git").exists() {
         return None;
@@ -88,8 +88,8 @@ fn tracked(root: &Path) -> Option<Vec<PathBuf>> {
     Some(names.split_terminator('\0').map(PathBuf::from).collect())
 }
 
-/// Why `file` should not be tracked, if so.
-fn objection(root: &Path, file: &Path) -> Option<String> {
+/// The reason why `file` should not be tracked, if any.
+fn reason_against(root: &Path, file: &Path) -> Option<String> {
     let end = file.extension().unwrap_or_default().to_string_lossy().to_lowercase();
     if NOT_SOURCE.contains(&end.as_str()) {
         return Some(format!(
@@ -107,7 +107,7 @@ fn objection(root: &Path, file: &Path) -> Option<String> {
     })
 }
 
-fn takes_workspace_lints(manifest: &str) -> bool {
+fn uses_workspace_lints(manifest: &str) -> bool {
     let mut table = "";
     manifest.lines().map(str::trim).any(|line| {
         if line.starts_with('[') {

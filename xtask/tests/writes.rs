@@ -1,9 +1,9 @@
-//! Whatever writes goes through `boostfgl_disk`, so that faults reach it.
+//! All writing goes through `boostfgl_disk`, so that tests can inject faults.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// How the standard library is asked to write.
+/// Calls of the standard library that write.
 const WRITING: [&str; 10] = [
     "fs::write(",
     "fs::create_dir",
@@ -17,35 +17,33 @@ const WRITING: [&str; 10] = [
     "tempfile::",
 ];
 
-/// Tells the system something; nothing is kept.
+/// Writes a setting of the process, not a file.
 const EXCEPTION: &str = "fs::write(\"/proc/self/";
 
 #[test]
-fn no_crate_writes_past_the_disk_crate() {
+fn only_the_disk_crate_calls_std_fs_to_write() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
         .expect("xtask lies in the root")
         .join("crates");
     let mut files = Vec::new();
     for krate in fs::read_dir(&crates).expect("there are crates").flatten() {
-        // One is the place to write; the other writes bad input for tests.
+        // `disk` implements writing; `fuzz` writes damaged input for tests.
         if krate.file_name() != "disk" && krate.file_name() != "fuzz" {
             sources(&krate.path().join("src"), &mut files);
         }
     }
-    assert!(files.len() > 50, "{} files: this test would hold little", files.len());
-    let wrong: Vec<String> =
-        files.iter().flat_map(|file| offences(file, &fs::read_to_string(file).unwrap())).collect();
-    assert!(
-        wrong.is_empty(),
-        "these write by themselves; use boostfgl_disk:\n{}",
-        wrong.join("\n")
-    );
+    assert!(files.len() > 50, "{} files: this test would check little", files.len());
+    let wrong: Vec<String> = files
+        .iter()
+        .flat_map(|file| violations(file, &fs::read_to_string(file).unwrap()))
+        .collect();
+    assert!(wrong.is_empty(), "these lines write without boostfgl_disk:\n{}", wrong.join("\n"));
 }
 
 #[test]
-fn an_offence_is_found_and_tests_and_documentation_may_write() {
-    let found = |text: &str| offences(Path::new("a.rs"), text).len();
+fn violations_are_found_but_not_in_tests_and_documentation() {
+    let found = |text: &str| violations(Path::new("a.rs"), text).len();
     assert_eq!(found("use x;\nstd::fs::write(path, b\"\")?;\n"), 1);
     assert_eq!(found("/// std::fs::write(path, b\"\")?;\n"), 0);
     assert_eq!(found("fn a() {}\n#[cfg(test)]\nmod tests {\n    fs::write(path, b\"\");\n}\n"), 0);
@@ -53,8 +51,8 @@ fn an_offence_is_found_and_tests_and_documentation_may_write() {
 }
 
 /// The lines of a file, up to its tests, that write.
-fn offences(file: &Path, text: &str) -> Vec<String> {
-    // A module of tests in a file of its own ends nothing here.
+fn violations(file: &Path, text: &str) -> Vec<String> {
+    // A `mod tests;` in a file of its own does not end the code.
     let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     let lines = code.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//"));
     let writes = |line: &str| {

@@ -9,7 +9,7 @@ use boostfgl::{CheckpointSchedule, Data, Error, Experiment, Http, Layers};
 use clap::Args;
 use std::path::PathBuf;
 
-/// Where data come from.
+/// The place of data.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct DataFlags {
     /// Folder with datasets; searched before BOOSTFGL_DATA and the cache
@@ -27,13 +27,13 @@ impl DataFlags {
         let data = Data::named(name)?;
         let mut phases = crate::progress::Phases::new(quiet);
         let graph = data.load(&self.lookup(), Some(&Http::default()), &mut |phase, share| {
-            phases.tell(phase, share);
+            phases.show(phase, share);
         })?;
         Ok((data, graph))
     }
 }
 
-/// Flags of a command that trains one method. Each is short for a key of the configuration.
+/// Flags of a command that trains one method. Each sets a key of the configuration.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct TrainingFlags {
     /// Dataset: a catalogue name (`boostfgl data list`), a path to your own files, or
@@ -197,15 +197,15 @@ fn wrong_seeds(found: &str) -> Error {
     Error::usage("--seeds", reason, advice)
 }
 
-/// One line per diagnostic: its name, what it asks and its other names.
+/// One line per diagnostic: its name, the question it answers and its other names.
 pub(crate) fn diagnostics_list() -> String {
     let mut text = String::new();
-    for which in DiagnosticKind::ALL {
-        let also = match which.aliases() {
+    for kind in DiagnosticKind::ALL {
+        let also = match kind.aliases() {
             [] => String::new(),
             aliases => format!(" (also: {})", aliases.join(", ")),
         };
-        text.push_str(&format!("  {:<12} {}{also}\n", which.name(), which.question()));
+        text.push_str(&format!("  {:<12} {}{also}\n", kind.name(), kind.question()));
     }
     text
 }
@@ -226,7 +226,7 @@ pub(crate) fn parse_diagnostics(list: &str) -> Result<Vec<DiagnosticKind>> {
     Ok(found)
 }
 
-/// How often checkpoints are saved.
+/// The schedule of checkpoints.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct PaceFlags {
     /// Save a checkpoint after every N rounds, regardless of its cost
@@ -312,8 +312,10 @@ impl ResourceFlags {
     /// The memory that the cells of a grid share: the value of `--memory`, or what the machine can
     /// provide at best.
     pub(crate) fn budget(&self) -> Result<Option<u64>> {
-        let machine = || boostfgl::memory::machine().map(boostfgl::memory::worth_a_try);
-        Ok(self.limit()?.or_else(machine))
+        if let Some(limit) = self.limit()? {
+            return Ok(Some(limit));
+        }
+        Ok(boostfgl::memory::machine().map(boostfgl::memory::worth_a_try))
     }
 
     /// The memory limit in bytes.
@@ -341,7 +343,7 @@ fn wrong_threads(reason: String) -> Error {
     Error::usage("--threads", reason, "Leave --threads out to use every core.")
 }
 
-/// Where a command writes its result.
+/// The output of a command.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct OutputFlags {
     /// Folder to write the run to [default: runs/DATA/NAME, with a number if that exists]

@@ -59,28 +59,38 @@ fn check_names(line: &str, matches: &ArgMatches) {
     if matches.subcommand().is_some() {
         return check_names(line, matches);
     }
-    let each = |id: &str, known: &dyn Fn(&str) -> bool| {
+    for (id, is_known) in KNOWN {
         for value in values(matches, id) {
-            assert!(known(&value), "{line}: there is no {id} `{value}`");
+            assert!(is_known(&value), "{line}: there is no {id} `{value}`");
         }
-    };
-    each("method", &|name| methods::find(name).is_ok());
-    each("methods", &|list| grid::contenders(list, None).is_ok());
-    each("boost", &|list| Boost::parse(list).is_ok());
-    each("diagnostics", &|list| DiagnosticKind::parse(list).is_ok());
-    each("by", &|text| Grouping::parse(text).is_ok());
-    each("figure", &|name| name == "list" || name == "all" || Figure::named(name).is_some());
-    each("export", &|list| Format::parse(list).is_ok());
-    each("set", &|text| Layers::new().assignment(text).is_ok());
-    each("data", &|name| name == OWN_DATA || Data::named(name).is_ok());
+    }
     let target = values(matches, "target").pop();
     if let Some(name) = target.as_deref().filter(|name| !name.starts_with("runs/")) {
         assert!(Data::named(name).is_ok(), "{line}: there is no dataset `{name}`");
     }
     if command == "diagnose" {
-        each("metric", &|name| is_metric_of(name, target.as_deref().unwrap_or("demo")));
+        let data = target.as_deref().unwrap_or("demo");
+        for metric in values(matches, "metric") {
+            assert!(is_metric_of(&metric, data), "{line}: there is no metric `{metric}`");
+        }
     }
 }
+
+/// Whether a value of an argument exists.
+type Exists = fn(&str) -> bool;
+
+/// The arguments that name something, each with the check of a value.
+const KNOWN: [(&str, Exists); 9] = [
+    ("method", |name| methods::find(name).is_ok()),
+    ("methods", |list| grid::contenders(list, None).is_ok()),
+    ("boost", |list| Boost::parse(list).is_ok()),
+    ("diagnostics", |list| DiagnosticKind::parse(list).is_ok()),
+    ("by", |text| Grouping::parse(text).is_ok()),
+    ("figure", |name| name == "list" || name == "all" || Figure::named(name).is_some()),
+    ("export", |list| Format::parse(list).is_ok()),
+    ("set", |text| Layers::new().assignment(text).is_ok()),
+    ("data", |name| name == OWN_DATA || Data::named(name).is_ok()),
+];
 
 /// Whether a metric can be measured; a class must be one of built-in data.
 fn is_metric_of(name: &str, data: &str) -> bool {
@@ -95,7 +105,7 @@ fn is_metric_of(name: &str, data: &str) -> bool {
     }
 }
 
-/// The examples in the help of a command and of those below it.
+/// Collects the examples in the help of a command and of its subcommands.
 fn examples(command: &mut Command, found: &mut Vec<String>) {
     let help = command.render_long_help().to_string();
     let lines = help.lines().skip_while(|line| line.trim() != "Examples:").skip(1);
@@ -103,11 +113,11 @@ fn examples(command: &mut Command, found: &mut Vec<String>) {
     let typed = indented.map(str::trim).filter(|line| line.starts_with("boostfgl"));
     // The explanation follows after two or more spaces.
     found.extend(typed.map(|line| line.split("  ").next().unwrap_or(line).to_owned()));
-    command.get_subcommands_mut().for_each(|below| examples(below, found));
+    command.get_subcommands_mut().for_each(|subcommand| examples(subcommand, found));
 }
 
 #[test]
-fn every_example_in_help_is_understood_and_names_what_there_is() {
+fn every_example_in_help_parses_and_its_names_exist() {
     let mut program = Program::command();
     program.build();
     let mut found = Vec::new();
@@ -139,19 +149,17 @@ fn console(text: &str) -> Vec<String> {
 }
 
 /// The run folders that a command reads and those that it creates with default settings.
-fn reads_and_makes(matches: &ArgMatches) -> (Vec<String>, Vec<String>) {
+fn reads_and_creates(matches: &ArgMatches) -> (Vec<String>, Vec<String>) {
     let Some((command, matches)) = matches.subcommand() else {
-        return reads_and_makes(&parsed(&words("boostfgl run")));
+        return reads_and_creates(&parsed(&words("boostfgl run")));
     };
-    let one = |id: &str| values(matches, id).pop();
-    let runs = |id: &str| {
-        values(matches, id).into_iter().filter(|path| path.starts_with("runs")).collect()
-    };
-    let data = one("data").unwrap_or_else(|| "demo".to_owned());
+    let [data, out, name, method] =
+        ["data", "out", "name", "method"].map(|id| values(matches, id).pop());
+    let data = data.unwrap_or_else(|| "demo".to_owned());
     let plain = ["set", "boost", "rounds", "clients", "seeds", "config", "partition"]
         .iter()
-        .all(|id| one(id).is_none());
-    match (command, one("out"), one("name"), one("method")) {
+        .all(|id| values(matches, id).is_empty());
+    match (command, out, name, method) {
         ("run", Some(out), ..) => (Vec::new(), vec![out]),
         ("run", None, Some(name), _) => (Vec::new(), vec![format!("runs/{data}/{name}")]),
         ("run", None, None, Some(method)) if plain => {
@@ -161,59 +169,70 @@ fn reads_and_makes(matches: &ArgMatches) -> (Vec<String>, Vec<String>) {
             Vec::new(),
             ["fedavg", "boostfgl"].map(|method| format!("runs/{data}/{method}")).to_vec(),
         ),
-        ("report" | "serve", ..) => (runs("runs"), Vec::new()),
-        ("resume", ..) => (runs("run"), Vec::new()),
-        ("diagnose", ..) => (runs("target"), Vec::new()),
+        ("report" | "serve", ..) => (run_folders(matches, "runs"), Vec::new()),
+        ("resume", ..) => (run_folders(matches, "run"), Vec::new()),
+        ("diagnose", ..) => (run_folders(matches, "target"), Vec::new()),
         _ => (Vec::new(), Vec::new()),
     }
 }
 
+/// The values of an argument that are folders below `runs`.
+fn run_folders(matches: &ArgMatches, id: &str) -> Vec<String> {
+    values(matches, id).into_iter().filter(|path| path.starts_with("runs")).collect()
+}
+
 const README: &str = include_str!("../../../README.md");
 
-/// A reader who types the commands in their order has every folder that a later one reads.
+/// Every folder that a command reads is created by an earlier command.
 #[test]
-fn the_commands_of_the_readme_work_in_their_order() {
+fn commands_of_the_readme_work_in_their_order() {
     let commands = console(README);
     assert!(commands.len() > 12, "only {commands:#?}");
-    let mut made: BTreeSet<String> = BTreeSet::new();
+    let mut created: BTreeSet<String> = BTreeSet::new();
     for line in &commands {
         let matches = parsed(&words(line));
         check_names(line, &matches);
-        let (reads, makes) = reads_and_makes(&matches);
+        let (reads, creates) = reads_and_creates(&matches);
         for path in reads {
             let inside = format!("{path}/");
-            let there = made.iter().any(|known| *known == path || known.starts_with(&inside));
-            assert!(there, "{line}: nothing before it makes {path}; made are {made:?}");
+            let exists = created.iter().any(|known| *known == path || known.starts_with(&inside));
+            assert!(exists, "{line}: no earlier command creates {path}; created: {created:?}");
         }
-        made.extend(makes);
+        created.extend(creates);
     }
     let install =
         README.find("cargo install --path crates/cli").expect("the README says how to install");
     let first = README.find("\nboostfgl ").expect("the README uses the program");
-    assert!(install < first, "how `boostfgl` gets onto PATH stands before it is used");
+    assert!(install < first, "the README explains the installation before the first use");
 }
 
 /// Commands inside sentences, if they are complete: a word in capitals or with brackets is a
 /// placeholder.
 #[test]
-fn commands_in_the_sentences_of_the_readme_are_understood() {
+fn complete_commands_in_sentences_of_the_readme_parse() {
     let spans = README.split('`').skip(1).step_by(2).filter(|span| span.starts_with("boostfgl "));
-    let whole = |span: &&str| {
-        let stands_for =
-            |word: &str| word.len() > 1 && word.chars().all(|c| c.is_ascii_uppercase() || c == '_');
-        // A command alone may be what the sentence is about.
-        let is_name = span.split(' ').count() == 2;
-        !is_name && !span.contains(['[', '|', '…', '\n']) && !span.split([' ', '=']).any(stands_for)
-    };
     let mut count = 0;
-    for line in spans.filter(whole) {
+    for line in spans.filter(|span| is_complete(span)) {
         check_names(line, &parsed(&words(line)));
         count += 1;
     }
     assert!(count > 2, "only {count}");
 }
 
-/// Every document for users and contributors, by its name.
+/// Whether a command in a sentence is complete. A command without arguments may be what the
+/// sentence is about.
+fn is_complete(span: &str) -> bool {
+    span.split(' ').count() != 2
+        && !span.contains(['[', '|', '…', '\n'])
+        && !span.split([' ', '=']).any(is_placeholder)
+}
+
+/// Whether a word is in capitals.
+fn is_placeholder(word: &str) -> bool {
+    word.len() > 1 && word.chars().all(|c| c.is_ascii_uppercase() || c == '_')
+}
+
+/// Every document for users and contributors, with its path.
 fn documents() -> Vec<(String, String)> {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     let folders = [root.to_owned(), format!("{root}/docs")];
@@ -248,9 +267,9 @@ fn mentioned(text: &str) -> Vec<String> {
     found
 }
 
-/// What is wrong with a command that a document mentions: each word that names a command must be
-/// one, and each flag must belong to it. Placeholders may stand for the rest.
-fn objection(mention: &str) -> Option<String> {
+/// The mistake in a command that a document mentions, if any: each word that names a command must
+/// be one, and each flag must belong to it. Other words may be placeholders.
+fn mistake(mention: &str) -> Option<String> {
     let mut program = Program::command();
     program.build();
     let mut command = &program;
@@ -263,7 +282,7 @@ fn objection(mention: &str) -> Option<String> {
                 return Some(format!("`{}` has no flag --{name}", command.get_name()));
             }
         } else if at == 0 || (at == 1 && command.has_subcommands()) {
-            // `show|check` stands for two commands.
+            // `show|check` means two commands.
             let names: Vec<&str> = word.split('\u{1}').collect();
             if let Some(name) = names.iter().find(|name| command.find_subcommand(name).is_none()) {
                 let is_placeholder = !name.starts_with(|c: char| c.is_ascii_lowercase());
@@ -281,8 +300,8 @@ fn every_command_and_flag_in_the_documents_exists() {
     for (file, text) in documents() {
         for mention in mentioned(&text) {
             count += 1;
-            let objection = objection(&mention);
-            assert!(objection.is_none(), "{file}: `boostfgl {mention}`: {objection:?}");
+            let mistake = mistake(&mention);
+            assert!(mistake.is_none(), "{file}: `boostfgl {mention}`: {mistake:?}");
         }
     }
     assert!(count > 60, "only {count}");
@@ -292,10 +311,10 @@ fn every_command_and_flag_in_the_documents_exists() {
 fn commands_and_flags_that_do_not_exist_are_found() {
     let wrong = ["judge cora", "run --methods x", "data list|steal", "config show --figure x"];
     for mention in wrong {
-        assert!(objection(mention).is_some(), "{mention}");
+        assert!(mistake(mention).is_some(), "{mention}");
     }
     for mention in ["run [DATA]", "data list|check", "report COMPARISON --export latex", "FOO"] {
-        assert_eq!(objection(mention), None, "{mention}");
+        assert_eq!(mistake(mention), None, "{mention}");
     }
 }
 

@@ -19,52 +19,61 @@ pub(crate) fn fail(error: &anyhow::Error) -> ExitCode {
     }
     let known = error.downcast_ref::<Error>();
     if let Some(Error::Stopped { folder, .. }) = known {
-        // The user asked for it, so this is not an error.
-        tell(&format!("{error}\n  to continue: {}", resume_command(folder)));
+        // Stopping was requested, so this is not an error.
+        print_stderr(&format!("{error}\n  to continue: {}", resume_command(folder)));
         return ExitCode::from(crate::signals::INTERRUPTED);
     }
     // Each message contains its cause, and is one line unless it lists several problems.
-    let one_line = || vec![error.to_string().replace(['\n', '\r'], " ")];
-    tell(&format!("error: {}", known.map_or_else(one_line, Error::lines).join("\n")));
+    let lines = match known {
+        Some(known) => known.lines(),
+        None => vec![error.to_string().replace(['\n', '\r'], " ")],
+    };
+    print_stderr(&format!("error: {}", lines.join("\n")));
     let serving = error.downcast_ref::<boostfgl_serve::Error>().map(boostfgl_serve::Error::advice);
-    let other = "Check that the disk is not full and that you have the permissions.";
-    let meant = match known {
+    let default = "Check that the disk is not full and that you have the permissions.";
+    let instead = match known {
         Some(Error::Graph(graph::Error::Unknown { kind: "dataset", name, .. })) => {
             command_instead(name)
         }
         _ => None,
     };
-    let advice = known.map(Error::advice).or(serving).unwrap_or(other);
-    tell(&format!("  help: {}", meant.as_deref().unwrap_or(advice)));
+    let advice = known.map(Error::advice).or(serving).unwrap_or(default);
+    print_stderr(&format!("  help: {}", instead.as_deref().unwrap_or(advice)));
     ExitCode::from(if known.is_some_and(Error::is_input) { 2 } else { 1 })
 }
 
 /// The command that continues a stopped run.
 pub(crate) fn resume_command(folder: &Path) -> String {
-    let given = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
-    format!("boostfgl resume {}{}", quoted(&folder.display().to_string()), data_dir(given))
+    let arguments = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+    format!("boostfgl resume {}{}", quoted(&folder.display().to_string()), data_dir(arguments))
 }
 
-/// The flag `--data-dir` as it was given. A run does not store it, since data may move.
-fn data_dir(mut given: impl Iterator<Item = String>) -> String {
-    let flag = given.find(|word| word == "--data-dir" || word.starts_with("--data-dir="));
+/// The flag `--data-dir` of a command line, as it was given. A run does not store it, since data
+/// may move.
+fn data_dir(mut arguments: impl Iterator<Item = String>) -> String {
+    let flag = arguments.find(|word| word == "--data-dir" || word.starts_with("--data-dir="));
     match flag.as_deref().map(|flag| flag.split_once('=')) {
-        Some(Some((flag, place))) => format!(" {flag}={}", quoted(place)),
-        Some(None) => {
-            given.next().map(|place| format!(" --data-dir {}", quoted(&place))).unwrap_or_default()
-        }
+        Some(Some((flag, folder))) => format!(" {flag}={}", quoted(folder)),
+        Some(None) => arguments
+            .next()
+            .map(|folder| format!(" --data-dir {}", quoted(&folder)))
+            .unwrap_or_default(),
         None => String::new(),
     }
 }
 
 /// A word quoted for a shell.
 fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
+    if !word.is_empty() && word.chars().all(needs_no_quotes) {
         word.to_owned()
     } else {
         format!("'{}'", word.replace('\'', r"'\''"))
     }
+}
+
+/// Whether a shell takes a character literally outside quotes.
+fn needs_no_quotes(c: char) -> bool {
+    c.is_alphanumeric() || "-_./=:,+@%".contains(c)
 }
 
 /// Prints the error of a command line in the same form, or the requested help or version.
@@ -75,20 +84,20 @@ pub(crate) fn fail_to_parse(error: &clap::Error) -> ExitCode {
             return print(&text).map_or_else(|error| fail(&error), |()| ExitCode::SUCCESS);
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            tell(&format!("error: a command is missing\n\n{}\n", text.trim_end()));
+            print_stderr(&format!("error: a command is missing\n\n{}\n", text.trim_end()));
         }
         _ => {
             let lines: Vec<&str> =
                 text.lines().filter(|line| !line.starts_with("For more information")).collect();
-            tell(&format!("{}\n", lines.join("\n").trim_end()));
+            print_stderr(&format!("{}\n", lines.join("\n").trim_end()));
         }
     }
-    // `boostfgl run compare cora` means the second command.
-    let meant = std::env::args().nth(2).filter(|_| error.kind() == ErrorKind::UnknownArgument);
-    let meant = meant.as_deref().and_then(command_instead);
-    tell(&format!(
+    // In `boostfgl run compare cora` the second word is the intended command.
+    let second = std::env::args().nth(2).filter(|_| error.kind() == ErrorKind::UnknownArgument);
+    let instead = second.as_deref().and_then(command_instead);
+    print_stderr(&format!(
         "  help: {}",
-        meant.as_deref().unwrap_or("Add --help to see every argument with its meaning.")
+        instead.as_deref().unwrap_or("Add --help to see every argument with its meaning.")
     ));
     ExitCode::from(2)
 }
@@ -103,26 +112,20 @@ pub(crate) fn command_instead(word: &str) -> Option<String> {
 /// Refuses to replace a file without `--overwrite`, or to write where no file can be. Called before
 /// the work, so that nothing is lost.
 pub(crate) fn check_new_file(to: &Path, overwrite: bool) -> anyhow::Result<()> {
-    let refuse =
-        |reason: &str, advice| Err(Error::usage(to.display().to_string(), reason, advice).into());
-    if to.is_dir() {
-        return refuse(
-            "expected the name of a file, found a folder",
-            "Name a file inside the folder.",
-        );
-    }
-    if to.exists() && !overwrite {
-        let advice = "Choose another name, or pass --overwrite to replace the file.";
-        return refuse("expected a new file, found an existing one", advice);
-    }
     let parent = to.parent().filter(|parent| !parent.as_os_str().is_empty());
-    if parent.is_some_and(|parent| !parent.is_dir()) {
-        return refuse(
-            "expected a file in an existing folder, found no such folder",
-            "Create the folder first.",
-        );
-    }
-    Ok(())
+    let (reason, advice) = if to.is_dir() {
+        ("expected the name of a file, found a folder", "Name a file inside the folder.")
+    } else if to.exists() && !overwrite {
+        (
+            "expected a new file, found an existing one",
+            "Choose another name, or pass --overwrite to replace the file.",
+        )
+    } else if parent.is_some_and(|parent| !parent.is_dir()) {
+        ("expected a file in an existing folder, found no such folder", "Create the folder first.")
+    } else {
+        return Ok(());
+    };
+    Err(Error::usage(to.display().to_string(), reason, advice).into())
 }
 
 /// A name and its explanation, on lines of at most 100 columns.
@@ -150,13 +153,13 @@ pub(crate) fn style() -> Style {
 }
 
 /// Prints a line on standard error. A closed pipe is ignored, so that the work continues.
-pub(crate) fn tell(line: &str) {
+pub(crate) fn print_stderr(line: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 
 /// Prints a warning that does not stop the command.
 pub(crate) fn note(text: &str) {
-    tell(&format!("note: {text}"));
+    print_stderr(&format!("note: {text}"));
 }
 
 /// Writes to standard output; a closed pipe is an error that [`fail`] treats as success.

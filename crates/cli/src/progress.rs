@@ -62,7 +62,7 @@ impl Progress for Rounds {
             Some(bar) => bar.set_message(message),
             None if !self.quiet && self.last_line.elapsed() > Duration::from_secs(10) => {
                 self.last_line = Instant::now();
-                output::tell(&format!("{}: {message}", self.label));
+                output::print_stderr(&format!("{}: {message}", self.label));
             }
             None => {}
         }
@@ -74,7 +74,7 @@ impl Progress for Rounds {
             .map(|a| format!("  accuracy {:.1} %", 100.0 * a));
         let accuracy = accuracy.unwrap_or_default();
         if let Some(bar) = &self.bar {
-            // A method may add rounds to those that were asked for.
+            // A method may add rounds to the configured ones.
             bar.set_length((self.seeds * record.rounds) as u64);
             bar.set_message(format!("seed {}  loss {:.3}{accuracy}", self.seed, record.loss));
             // A resumed run starts in the middle.
@@ -86,7 +86,7 @@ impl Progress for Rounds {
             record.round == record.rounds || self.last_line.elapsed() > Duration::from_secs(10);
         if !self.quiet && due {
             self.last_line = Instant::now();
-            output::tell(&format!(
+            output::print_stderr(&format!(
                 "{}: seed {} ({} of {}), round {}/{}, loss {:.3}{accuracy}",
                 self.label,
                 self.seed,
@@ -126,12 +126,12 @@ impl Phases {
         Self { quiet, bar, last: String::new() }
     }
 
-    pub(crate) fn tell(&mut self, phase: &str, share: f64) {
+    pub(crate) fn show(&mut self, phase: &str, share: f64) {
         if let Some(bar) = &self.bar {
             bar.set_message(phase.to_owned());
             bar.set_position((share.clamp(0.0, 1.0) * 1000.0) as u64);
         } else if !self.quiet && phase != self.last && phase.starts_with("fetching") {
-            output::tell(phase);
+            output::print_stderr(phase);
         }
         phase.clone_into(&mut self.last);
     }
@@ -177,7 +177,7 @@ impl Cells {
     fn line(&self, text: &str) {
         match &self.bar {
             Some(bar) => bar.println(text),
-            None if !self.quiet => output::tell(text),
+            None if !self.quiet => output::print_stderr(text),
             None => {}
         }
     }

@@ -27,7 +27,7 @@ pub(crate) fn stop_flag() -> &'static AtomicBool {
         if first.is_none() {
             first = Some(Instant::now());
             STOP.store(true, Ordering::SeqCst);
-            output::tell(
+            output::print_stderr(
                 "\nstopping after this round is saved; press Ctrl-C again to quit immediately",
             );
         }
@@ -59,7 +59,7 @@ fn quit_at_second_ctrl_c() {
 /// From now on, Ctrl-C ends the program at once and prints what was saved.
 pub(crate) fn quit_with_note(saved: &'static str) {
     on_request(move || {
-        output::tell(&format!("\nstopped: {saved}"));
+        output::print_stderr(&format!("\nstopped: {saved}"));
         std::process::exit(INTERRUPTED.into());
     });
 }

@@ -1,7 +1,8 @@
 //! Runs a target on damaged seeds, without a special compiler.
 //!
-//! Inputs are drawn from one seed, so a crash comes back; when it comes depends on the machine,
-//! since the run is bounded by time. An input on which a reader says something new joins the seeds.
+//! Inputs are drawn from one seed, so a crash can be repeated. How many inputs are tried depends on
+//! the machine, since the run is bounded by time. An input that causes a new error message is added
+//! to the pool that later inputs are mutated from.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -19,42 +20,41 @@ use crate::mutation::mutate;
 use crate::watchdog::Watchdog;
 use crate::{Target, seeds};
 
-/// How long and from what.
+/// Time, seed and output folder of a run.
 #[derive(Clone, Debug)]
 pub struct Limits {
     /// Time for one target.
     pub time: Duration,
-    /// What inputs are drawn from.
+    /// Seed of the random inputs.
     pub seed: u64,
-    /// Where inputs that crash are kept. The one being tried is there too (`NAME-last`), for what
-    /// ends the process (no memory, no stack) cannot be caught.
+    /// Folder of crashing inputs. The current input is there too (`NAME-last`), since an abort of
+    /// the process (out of memory, stack overflow) cannot be caught.
     pub crashes: PathBuf,
 }
 
-/// What came of one target.
+/// The result of one target.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// Inputs tried.
     pub executions: u64,
     /// Time they took.
     pub time: Duration,
-    /// Different things the reader said.
+    /// Number of different error messages.
     pub messages: usize,
-    /// Inputs on which the reader panicked, took seconds or took memory out of proportion, each
-    /// with what happened.
+    /// Inputs on which the reader panicked, took seconds or took disproportionate memory, each with
+    /// a description.
     pub crashes: Vec<(PathBuf, String)>,
-    /// The most memory that one input took, in MiB, where it is counted.
+    /// The peak memory of one input in MiB; `None` if memory is not counted.
     pub memory_mib: Option<f64>,
 }
 
-/// No input of 64 KiB needs so long, even in a build that is not optimised.
+/// An input of 64 KiB takes less time than this, even in a build without optimisation.
 const SLOW: Duration = Duration::from_secs(10);
 
-/// A reader that has not returned by then never will.
+/// A reader that takes longer than this is considered to hang.
 const STUCK: Duration = Duration::from_secs(30);
 
-/// Tries inputs until the time is over. A reader that does not return ends the process, after its
-/// input was kept.
+/// Tries inputs until the time is over. If a reader hangs, its input is saved and the process ends.
 ///
 /// # Errors
 /// If the seeds cannot be read, crashes cannot be kept, or the time was over before a single input
@@ -74,18 +74,20 @@ pub fn fuzz(target: &Target, limits: &Limits) -> anyhow::Result<Outcome> {
     };
     let last = limits.crashes.join(format!("{}-last", target.name));
     let mut trial = File::create(&last)?;
-    let dog = watch(target, &last, &limits.crashes);
+    let watchdog = watch(target, &last, &limits.crashes);
     let begun = Instant::now();
     let (mut seeds_left, mut most) = (pool.clone(), 0);
     while begun.elapsed() < limits.time {
-        // The seeds as they are come first.
+        // The unchanged seeds come first.
         let input = seeds_left.pop().unwrap_or_else(|| mutate(&pool, &mut draw));
-        note(&mut trial, &input)?;
-        dog.pat();
+        write_trial(&mut trial, &input)?;
+        watchdog.reset();
         let (found, taken) = attempt(target, &input);
         most = most.max(taken);
         match found {
-            Ok(said) if pool.len() < 2000 && seen_messages.insert(gist(&said)) => pool.push(input),
+            Ok(message) if pool.len() < 2000 && seen_messages.insert(kind_of(&message)) => {
+                pool.push(input);
+            }
             Ok(_) => {}
             Err((place, what)) if places.insert(place.clone()) => {
                 outcome.crashes.push((keep(target.name, &input, &limits.crashes)?, what));
@@ -94,7 +96,7 @@ pub fn fuzz(target: &Target, limits: &Limits) -> anyhow::Result<Outcome> {
         }
         outcome.executions += 1;
     }
-    drop(dog);
+    drop(watchdog);
     drop(fs::remove_file(&last));
     anyhow::ensure!(
         outcome.executions > 0,
@@ -107,16 +109,15 @@ pub fn fuzz(target: &Target, limits: &Limits) -> anyhow::Result<Outcome> {
     Ok(outcome)
 }
 
-/// Writes down what is tried now. The file stays open and is written over: making it anew takes
-/// milliseconds on some disks.
-fn note(trial: &mut File, input: &[u8]) -> io::Result<()> {
+/// Writes the current input to a file. The file stays open and is overwritten, since creating a
+/// file takes milliseconds on some disks.
+fn write_trial(trial: &mut File, input: &[u8]) -> io::Result<()> {
     trial.rewind()?;
     trial.write_all(input)?;
     trial.set_len(input.len() as u64)
 }
 
-/// Keeps the input and ends the process if the reader is stuck in it: a thread cannot be ended
-/// alone.
+/// Saves the input and ends the process if the reader hangs: a single thread cannot be ended.
 fn watch(target: &Target, last: &Path, crashes: &Path) -> Watchdog {
     let (name, last, crashes) = (target.name, last.to_path_buf(), crashes.to_path_buf());
     Watchdog::start(STUCK, move || {
@@ -129,7 +130,7 @@ fn watch(target: &Target, last: &Path, crashes: &Path) -> Watchdog {
     })
 }
 
-/// Where the last panic was, since the unwinding does not tell.
+/// Place and message of the last panic, which `catch_unwind` does not return.
 static PANICKED: Mutex<String> = Mutex::new(String::new());
 
 /// Keeps panics from being printed; call once, before [`fuzz`].
@@ -144,16 +145,16 @@ pub fn silence_panics() {
     }));
 }
 
-/// What a reader said, or where it went wrong, and how.
+/// The message of a reader, or the place and description of a failure.
 type Found = Result<String, (String, String)>;
 
-/// One input, and how many bytes of memory it took.
+/// Tries one input; also returns its peak memory in bytes.
 fn attempt(target: &Target, input: &[u8]) -> (Found, usize) {
     let (mark, begun) = (Mark::set(), Instant::now());
-    let said = catch_unwind(AssertUnwindSafe(|| (target.body)(input)));
+    let result = catch_unwind(AssertUnwindSafe(|| (target.body)(input)));
     let (taken, time) = (mark.most(), begun.elapsed());
     let allowed = target.memory(input.len());
-    let found = match said {
+    let found = match result {
         Err(_) => {
             let what = PANICKED.lock().map(|last| last.clone()).unwrap_or_default();
             let place = what.split(": ").next().unwrap_or_default().to_owned();
@@ -169,23 +170,24 @@ fn attempt(target: &Target, input: &[u8]) -> (Found, usize) {
             );
             Err(("memory".to_owned(), what))
         }
-        Ok(said) => Ok(said),
+        Ok(message) => Ok(message),
     };
     (found, taken)
 }
 
-/// What a message says, whatever the numbers, names and paths in it.
-fn gist(said: &str) -> String {
+/// The message without the numbers, names and paths in it.
+fn kind_of(message: &str) -> String {
     let mut quoted = false;
-    // What was expected is the reader's; what was found is the input's.
-    let said = said.split("found").next().unwrap_or_default();
-    let kept = said.chars().filter(|c| {
+    // The text before `found` depends on the reader, the text after it on the input.
+    let expected = message.split("found").next().unwrap_or_default();
+    let kept = expected.chars().filter(|c| {
         quoted ^= *c == '`';
         !quoted && !c.is_ascii_digit()
     });
     kept.take(200).collect()
 }
 
+/// Saves a crashing input under a new name.
 fn keep(target: &str, input: &[u8], crashes: &Path) -> anyhow::Result<PathBuf> {
     let mut number = 0;
     loop {
@@ -211,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_is_found_kept_and_counted_once() {
+    fn a_panic_is_found_saved_and_counted_once() {
         fn breaks(input: &[u8]) -> String {
             assert!(input.len() % 7 != 3, "a planted mistake");
             "ok".to_owned()
@@ -227,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_out_of_proportion_is_found() {
+    fn disproportionate_memory_is_found() {
         fn hungry(input: &[u8]) -> String {
             let size = if input.len() % 5 == 3 { 30 << 20 } else { 6 << 20 };
             let taken = vec![1u8; size];
@@ -248,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn the_input_under_trial_is_where_crashes_are() {
+    fn the_current_input_is_in_the_folder_of_crashes() {
         fn looks(input: &[u8]) -> String {
             let found = fs::read(PLACE.lock().unwrap().join("csv-last")).unwrap();
             assert_eq!(found, input, "the input is there while it is tried");
@@ -264,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn no_time_is_an_error_and_no_success() {
+    fn a_time_of_zero_is_an_error() {
         let place = tempfile::tempdir().unwrap();
         let limits = Limits { time: Duration::ZERO, ..limits(place.path()) };
         let error = fuzz(&csv(|_| "ok".to_owned()), &limits).unwrap_err().to_string();
@@ -272,8 +274,8 @@ mod tests {
     }
 
     #[test]
-    fn messages_are_told_apart_by_what_they_say() {
-        assert_eq!(gist("line 3: found `x`"), gist("line 14: found `yy`"));
-        assert_ne!(gist("line 3: found `x`"), gist("line 3: expected `x`"));
+    fn messages_differ_if_their_fixed_text_differs() {
+        assert_eq!(kind_of("line 3: found `x`"), kind_of("line 14: found `yy`"));
+        assert_ne!(kind_of("line 3: found `x`"), kind_of("line 3: expected `x`"));
     }
 }

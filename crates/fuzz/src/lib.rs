@@ -24,15 +24,15 @@ pub struct Target {
     pub name: &'static str,
     /// Passes the bytes to the reader; returns its error message, or `ok`.
     pub body: fn(&[u8]) -> String,
-    /// Whether it unpacks what it reads, or trains with it.
+    /// Whether it decompresses its input, or trains with it.
     pub unpacks: bool,
 }
 
 impl Target {
-    /// How many bytes of memory an input of this length may take.
+    /// The most memory in bytes that an input of this length may take.
     ///
-    /// Readers keep a few values per byte. What unpacks has a budget of 32 MiB and 128 times the
-    /// file for that, and holds up to four copies of it while it turns them into a graph.
+    /// Readers store a few values per byte. A reader that decompresses has a budget of 32 MiB plus
+    /// 128 times the file, and holds up to four copies of the result while it builds a graph.
     pub fn memory(&self, length: usize) -> usize {
         if self.unpacks { 4 * ((32 << 20) + 128 * length) } else { (8 << 20) + 256 * length }
     }
@@ -68,7 +68,7 @@ pub const TARGETS: [Target; 19] = [
 /// Runs the body of a target; for `fuzz/fuzz_targets`.
 ///
 /// # Panics
-/// If there is no such target, or if its reader panics, which is what we look for.
+/// If there is no such target, or if its reader panics: that is a finding.
 pub fn run(name: &str, input: &[u8]) {
     let target =
         TARGETS.iter().find(|target| target.name == name).expect("the name is in the table");
@@ -90,15 +90,16 @@ fn alone() -> std::sync::MutexGuard<'static, ()> {
 mod tests {
     use super::*;
 
-    /// Seeds are what the writers write: readers must take at least one of each.
+    /// Seeds come from the project's writers: readers must accept at least one of each target.
     #[test]
-    fn every_target_has_seeds_and_takes_one_of_them() {
+    fn every_target_has_seeds_and_accepts_one_of_them() {
         let _alone = alone();
         for target in TARGETS {
             let seeds = seeds::committed(target.name).unwrap();
             assert!(!seeds.is_empty(), "{}", target.name);
-            let said: Vec<String> = seeds.iter().map(|seed| (target.body)(seed)).collect();
-            assert!(said.iter().any(|said| said == "ok"), "{}: {said:?}", target.name);
+            let messages: Vec<String> = seeds.iter().map(|seed| (target.body)(seed)).collect();
+            let accepted = messages.iter().any(|message| message == "ok");
+            assert!(accepted, "{}: {messages:?}", target.name);
             let bytes: usize = seeds.iter().map(Vec::len).sum();
             assert!(bytes < 80_000, "{}: {bytes} bytes of seeds", target.name);
         }

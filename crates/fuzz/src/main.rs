@@ -11,11 +11,11 @@ use boostfgl_fuzz::engine::{Limits, Outcome, fuzz, silence_panics};
 use boostfgl_fuzz::{TARGETS, Target, seeds};
 use clap::Parser;
 
-/// Counts what every input takes.
+/// Counts the memory that every input takes.
 #[global_allocator]
 static COUNTED: peak_alloc::PeakAlloc = peak_alloc::PeakAlloc;
 
-/// Bad input for everything that reads.
+/// Damaged input for every reader.
 #[derive(Parser)]
 struct Args {
     /// Seconds for each target.
@@ -24,10 +24,10 @@ struct Args {
     /// Only this target; may be given several times.
     #[arg(long, value_name = "NAME")]
     target: Vec<String>,
-    /// What inputs are drawn from.
+    /// Seed of the random inputs.
     #[arg(long, default_value_t = 20_260_711)]
     seed: u64,
-    /// Where inputs that crash are kept.
+    /// Folder for crashing inputs.
     #[arg(long, default_value = "target/fuzz")]
     crashes: PathBuf,
     /// Prints one JSON document in place of the table.
@@ -44,18 +44,7 @@ fn main() -> Result<ExitCode> {
         seeds::write()?;
         return Ok(ExitCode::SUCCESS);
     }
-    let chosen: Vec<&Target> = TARGETS
-        .iter()
-        .filter(|target| {
-            args.target.is_empty() || args.target.iter().any(|name| name == target.name)
-        })
-        .collect();
-    if let Some(unknown) =
-        args.target.iter().find(|name| !TARGETS.iter().any(|target| target.name == **name))
-    {
-        let names: Vec<&str> = TARGETS.iter().map(|target| target.name).collect();
-        bail!("unknown target `{unknown}`; there are {}", names.join(", "));
-    }
+    let chosen = chosen(&args.target)?;
     silence_panics();
     eprintln!(
         "an input that ends the process is left in {} as TARGET-last",
@@ -85,6 +74,20 @@ fn main() -> Result<ExitCode> {
         eprintln!("{}: {what}", input.display());
     }
     Ok(if crashes.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The targets with these names; all without any name.
+fn chosen(names: &[String]) -> Result<Vec<&'static Target>> {
+    for name in names {
+        if !TARGETS.iter().any(|target| target.name == name) {
+            let known: Vec<&str> = TARGETS.iter().map(|target| target.name).collect();
+            bail!("unknown target `{name}`; there are {}", known.join(", "));
+        }
+    }
+    Ok(TARGETS
+        .iter()
+        .filter(|target| names.is_empty() || names.iter().any(|name| name == target.name))
+        .collect())
 }
 
 fn row(target: &Target, outcome: &Outcome) -> String {

@@ -1,11 +1,11 @@
-//! How much memory an input takes, counted by the allocator.
+//! The memory that an input takes, counted by the allocator.
 //!
-//! `boostfgl-fuzz` and the tests of this crate have [`PeakAlloc`] as their allocator. Where another
-//! one is in place, as under cargo-fuzz, nothing is counted.
+//! `boostfgl-fuzz` and the tests of this crate use [`PeakAlloc`] as their allocator. With another
+//! one, as under cargo-fuzz, nothing is counted.
 
 use peak_alloc::PeakAlloc;
 
-/// What is allocated now, for [`Mark::most`] to be compared with.
+/// The memory in use at some moment, with which [`Mark::most`] compares.
 pub(crate) struct Mark(usize);
 
 impl Mark {

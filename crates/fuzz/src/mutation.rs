@@ -7,7 +7,7 @@ use crate::SCISSORS;
 /// No input grows beyond this.
 const LONGEST: usize = 1 << 16;
 
-/// What programs stumble over when it stands where a number should.
+/// Texts that often cause errors in the place of a number.
 const WORDS: [&[u8]; 22] = [
     b"-1",
     b"0",
@@ -68,8 +68,7 @@ fn change(bytes: &mut Vec<u8>, pool: &[Vec<u8>], draw: &mut Stream) {
             bytes.extend(&other[from..until]);
         }
         7 => {
-            // Many times the same: what packs well, and what takes time that grows faster than the
-            // input.
+            // Repetitions compress well, and reveal algorithms of more than linear time.
             let many = bytes[range].repeat(1 << draw.below(12));
             let room = LONGEST.saturating_sub(bytes.len());
             insert(bytes, at, &many[..many.len().min(room)]);

@@ -19,7 +19,7 @@ pub(crate) fn protocol_0() -> Vec<u8> {
     files.map(String::into_bytes).join(SCISSORS)
 }
 
-/// No node at all, and 2^62 classes: an empty array answers for no side.
+/// No node, and 2^62 classes: the size of an empty array does not bound its other dimensions.
 pub(crate) fn wide() -> Vec<u8> {
     let features = csr_of(0, &[0], &[], &[]);
     let classes = array("I0\nL4611686018427387904L\n", "i4", &[]) + ".";
@@ -32,7 +32,6 @@ fn csr(offsets: &[i32], indices: &[i32], values: &[u8]) -> String {
 }
 
 fn csr_of(rows: usize, offsets: &[i32], indices: &[i32], values: &[u8]) -> String {
-    let list = |dtype: &str, data: &[u8]| array(&format!("I{}\n", data.len() / 4), dtype, data);
     format!(
         "ccopy_reg\n_reconstructor\n(cscipy.sparse.csr\ncsr_matrix\nc__builtin__\nobject\nNtR(dS'_shape'\n(I{rows}\nI2\nts\
          S'indptr'\n{}sS'indices'\n{}sS'data'\n{}sb.",
@@ -42,11 +41,16 @@ fn csr_of(rows: usize, offsets: &[i32], indices: &[i32], values: &[u8]) -> Strin
     )
 }
 
-/// The instructions that make an array; `sides` is those that push its sides.
-fn array(sides: &str, dtype: &str, data: &[u8]) -> String {
+/// The instructions that make an array of one dimension, of four bytes per value.
+fn list(dtype: &str, data: &[u8]) -> String {
+    array(&format!("I{}\n", data.len() / 4), dtype, data)
+}
+
+/// The instructions that make an array; `shape` are those that push its dimensions.
+fn array(shape: &str, dtype: &str, data: &[u8]) -> String {
     let data: String = data.iter().map(|byte| format!("\\x{byte:02x}")).collect();
     format!(
-        "cnumpy.core.multiarray\n_reconstruct\n(cnumpy\nndarray\n(I0\ntS'b'\ntR(I1\n({sides}tcnumpy\ndtype\n\
+        "cnumpy.core.multiarray\n_reconstruct\n(cnumpy\nndarray\n(I0\ntS'b'\ntR(I1\n({shape}tcnumpy\ndtype\n\
          (S'{dtype}'\nI0\nI1\ntR(I3\nS'<'\nNNNI-1\nI-1\nI0\ntbI00\nS'{data}'\ntb"
     )
 }

@@ -1,5 +1,4 @@
-//! What the mutations begin with: small files as the project's own writers write them, in
-//! `fuzz/corpus`.
+//! The seeds of the mutations: small files written by the project's own writers, in `fuzz/corpus`.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -244,17 +243,10 @@ fn measured() -> Measured {
 /// A comparison of two methods, one cell of which failed; results of one cell, with a checksum and
 /// as of old without.
 fn comparisons() -> Result<()> {
-    let contender = |name: &str| Contender {
-        label: name.to_owned(),
-        method: name.to_owned(),
-        boost: Vec::new(),
-        evaluated: "global".to_owned(),
-    };
-    let cell = |seed, outcome| Cell { seed, outcome, peak_bytes: 0 };
-    let done = |seed| cell(seed, Outcome::Done(Box::new(measured())));
+    let failed = Outcome::Failed { message: "no".to_owned() };
     let rows = vec![
-        vec![done(0), done(1)],
-        vec![done(0), cell(1, Outcome::Failed { message: "no".to_owned() })],
+        vec![finished_cell(0), finished_cell(1)],
+        vec![finished_cell(0), Cell { seed: 1, outcome: failed, peak_bytes: 0 }],
     ];
     let methods = vec![contender("fedavg"), contender("moon")];
     let comparison = Comparison::new(0, methods, vec![0, 1], vec![("demo".to_owned(), rows)]);
@@ -275,12 +267,23 @@ fn comparisons() -> Result<()> {
         rows: vec![row],
     };
     keep("results", "plain", results.to_json().as_bytes())?;
-    let version = |number: u32| format!("\"version\": {number},");
-    keep(
-        "results",
-        "old",
-        results.to_json().replace(&version(Results::VERSION), &version(1)).as_bytes(),
-    )
+    let version = format!("\"version\": {},", Results::VERSION);
+    keep("results", "old", results.to_json().replace(&version, "\"version\": 1,").as_bytes())
+}
+
+/// A method without boosts.
+fn contender(name: &str) -> Contender {
+    Contender {
+        label: name.to_owned(),
+        method: name.to_owned(),
+        boost: Vec::new(),
+        evaluated: "global".to_owned(),
+    }
+}
+
+/// A cell that was run.
+fn finished_cell(seed: u64) -> Cell {
+    Cell { seed, outcome: Outcome::Done(Box::new(measured())), peak_bytes: 0 }
 }
 
 fn cell(place: &Path) -> Result<()> {

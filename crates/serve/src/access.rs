@@ -7,7 +7,7 @@ use axum::http::{Method, StatusCode};
 use axum::response::{Html, IntoResponse, Response};
 use std::net::{IpAddr, SocketAddr};
 
-/// A secret that every request must bring. It is required for access from other machines.
+/// A secret that every request must contain. It is required for access from other machines.
 #[derive(Clone)]
 pub struct Token(String);
 
@@ -18,13 +18,13 @@ impl Token {
     /// A token of at least [`Token::LEAST`] letters, digits or `-._~`, which need no
     /// escaping in a URL; `None` for any other text.
     pub fn new(text: &str) -> Option<Self> {
-        let plain = |c: char| c.is_ascii_alphanumeric() || "-._~".contains(c);
-        (text.len() >= Self::LEAST && text.chars().all(plain)).then(|| Self(text.to_owned()))
+        (text.len() >= Self::LEAST && text.chars().all(is_unreserved))
+            .then(|| Self(text.to_owned()))
     }
 
-    /// Whether a text is the token, in constant time: the duration does not depend on where they
-    /// differ.
-    fn is(&self, other: &str) -> bool {
+    /// Whether a text equals the token. The comparison takes constant time: its duration does not
+    /// depend on where they differ.
+    fn matches(&self, other: &str) -> bool {
         let pairs = self.0.bytes().zip(other.bytes());
         let differs = pairs.fold(0, |differs, (a, b)| std::hint::black_box(differs | (a ^ b)));
         self.0.len() == other.len() && differs == 0
@@ -72,8 +72,8 @@ impl Access {
     }
 
     /// Whether the request names this machine. A malicious site can let its own name resolve to
-    /// 127.0.0.1, so that a browser treats our responses as the site's (DNS rebinding); its requests
-    /// then have its own name as `Host`.
+    /// 127.0.0.1, so that a browser treats our responses as the site's (DNS rebinding); its
+    /// requests then have its own name as `Host`.
     fn is_for_this_machine(&self, request: &Request) -> bool {
         let hosts: Vec<&HeaderValue> = request.headers().get_all(header::HOST).iter().collect();
         let named =
@@ -82,6 +82,7 @@ impl Access {
             && matches!(hosts.as_slice(), [host] if host.to_str().is_ok_and(|host| self.is_ours(host)))
     }
 
+    /// Whether a host name, with or without a port, is one of this machine.
     fn is_ours(&self, host: &str) -> bool {
         let name = match host.rsplit_once(':') {
             Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
@@ -100,14 +101,16 @@ impl Access {
         let pairs = Query::<Vec<(String, String)>>::try_from_uri(request.uri())
             .map_or_else(|_| Vec::new(), |q| q.0);
         let given = pairs.iter().find(|(key, _)| key == "token").map(|(_, value)| value.as_str());
-        if given.is_some_and(|given| token.is(given)) {
+        if given.is_some_and(|given| token.matches(given)) {
             return self.set_cookie(token, request);
         }
         let bearer =
             request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
         let bearer = bearer.and_then(|value| value.strip_prefix("Bearer "));
         let cookie = cookie(request.headers(), &self.cookie_name());
-        if given.is_none() && [bearer, cookie].into_iter().flatten().any(|given| token.is(given)) {
+        if given.is_none()
+            && [bearer, cookie].into_iter().flatten().any(|given| token.matches(given))
+        {
             return None;
         }
         let text = "Add ?token= and the token of `boostfgl serve --token` to the address.";
@@ -148,11 +151,12 @@ pub(crate) fn is_loopback(ip: IpAddr) -> bool {
 /// Whether the browser reports that another site makes the request. Following a link from there is
 /// allowed: only the user sees the page.
 fn from_another_site(headers: &HeaderMap) -> bool {
-    let is = |name: &str, value: &str| headers.get(name).is_some_and(|found| found == value);
-    (is("sec-fetch-site", "cross-site") || is("sec-fetch-site", "same-site"))
-        && !is("sec-fetch-mode", "navigate")
+    let site = headers.get("sec-fetch-site");
+    let is_link = headers.get("sec-fetch-mode").is_some_and(|mode| mode == "navigate");
+    site.is_some_and(|site| site == "cross-site" || site == "same-site") && !is_link
 }
 
+/// The value of a cookie.
 fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     let all = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
     let mut pairs =
@@ -160,12 +164,17 @@ fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     pairs.find(|(key, _)| *key == name).map(|(_, value)| value)
 }
 
+/// Whether a character needs no escaping in a URL.
+fn is_unreserved(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "-._~".contains(c)
+}
+
 fn refuse(status: StatusCode, title: &str, text: &str) -> Response {
     (status, Html(html::notice(title, text))).into_response()
 }
 
-/// Adds the security headers: only our own files may be loaded, and pages may not be framed, sniffed
-/// or cached.
+/// Adds the security headers: only our own files may be loaded, and pages may not be framed,
+/// sniffed or cached.
 pub(crate) fn add_security_headers(headers: &mut HeaderMap) {
     for (name, value) in HEADERS {
         headers.insert(name, HeaderValue::from_static(value));
@@ -192,11 +201,11 @@ mod tests {
     #[test]
     fn a_token_equals_only_itself() {
         let token = Token::new("0123456789abcdef").unwrap();
-        assert!(token.is("0123456789abcdef"));
+        assert!(token.matches("0123456789abcdef"));
         for other in
             ["", "0123456789abcde", "0123456789abcdeg", "0123456789abcdef0", "x123456789abcdef"]
         {
-            assert!(!token.is(other), "{other}");
+            assert!(!token.matches(other), "{other}");
         }
         for wrong in ["short", "with a space in it", "semi;colon;semi;colon", "äääääääääääääääää"]
         {

@@ -17,7 +17,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 /// The most connections that may wait for updates at the same time.
 pub(crate) const MOST_LISTENERS: usize = 64;
 
-/// What a page can be updated about.
+/// The subject of an update.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Topic {
     List,
@@ -25,7 +25,7 @@ pub(crate) enum Topic {
 }
 
 impl Topic {
-    /// How long to wait between two polls.
+    /// The pause between two polls.
     fn pause(&self) -> Duration {
         match self {
             Self::List => Duration::from_secs(1),
@@ -84,7 +84,8 @@ impl PageUpdate {
     }
 }
 
-/// Polls the state of a topic. It may read files, so it never runs on the thread of the connections.
+/// Polls the state of a topic. It may read files, so it never runs on the thread of the
+/// connections.
 pub(crate) type Poll = Box<dyn FnMut() -> PageUpdate + Send>;
 
 type Feeds = HashMap<Topic, watch::Sender<PageUpdate>>;
@@ -101,14 +102,9 @@ impl Broadcaster {
         Self { permits: Arc::new(Semaphore::new(MOST_LISTENERS)), feeds: Arc::default() }
     }
 
-    /// A stream of updates on a topic, for a client that has the content with mark `have`; `None` if
-    /// there are too many clients.
-    pub(crate) fn listen(
-        &self,
-        topic: Topic,
-        have: String,
-        poll: impl FnOnce() -> Poll,
-    ) -> Option<Response> {
+    /// A stream of updates on a topic, for a client that has the content with mark `have`; `None`
+    /// if there are too many clients.
+    pub(crate) fn listen(&self, topic: Topic, have: String, poll: Poll) -> Option<Response> {
         let permit = Arc::clone(&self.permits).try_acquire_owned().ok()?;
         let updates = self.subscribe(topic, poll);
         let listener = Listener { updates, have, _permit: permit };
@@ -118,7 +114,7 @@ impl Broadcaster {
         Some(Sse::new(events).keep_alive(alive).into_response())
     }
 
-    fn subscribe(&self, topic: Topic, poll: impl FnOnce() -> Poll) -> watch::Receiver<PageUpdate> {
+    fn subscribe(&self, topic: Topic, poll: Poll) -> watch::Receiver<PageUpdate> {
         let mut feeds = self.feeds();
         if let Some(feed) = feeds.get(&topic) {
             return feed.subscribe();
@@ -126,7 +122,7 @@ impl Broadcaster {
         let (feed, updates) = watch::channel(PageUpdate::none());
         feeds.insert(topic.clone(), feed.clone());
         drop(feeds);
-        tokio::spawn(self.clone().feed(topic, feed, poll()));
+        tokio::spawn(self.clone().feed(topic, feed, poll));
         updates
     }
 
@@ -152,7 +148,7 @@ impl Broadcaster {
                 }
                 differs
             });
-            // What takes long to render is rendered less often, so that most of a core is left to
+            // If rendering takes long, it is done less often: at least 80 % of a core is left to
             // the run.
             tokio::time::sleep(topic.pause().max(4 * start.elapsed())).await;
             // New listeners subscribe under this lock, so none can be missed here.

@@ -1,4 +1,4 @@
-//! Following a run that may still be under way.
+//! Updates of the page of a run that may still be training.
 
 use crate::events::PageUpdate;
 use crate::html;
@@ -22,7 +22,7 @@ pub(crate) struct Follower {
 struct LastRead {
     view: RunView,
     stamps: Stamps,
-    /// How many problems of the rounds are already among those of the view.
+    /// The number of problems of the rounds that are already among those of the view.
     copied_problems: usize,
     /// Curves and problems as HTML.
     body: String,
@@ -52,9 +52,11 @@ impl Follower {
 
     /// Reads what changed; false if the run is no longer there.
     fn refresh(&mut self, path: &Path, files: &Files) -> bool {
-        let is_current =
-            |last: &mut LastRead| last.stamps == files.stamps || last.add_rounds(path, files);
-        if !self.last.as_mut().is_some_and(is_current) {
+        let is_current = match &mut self.last {
+            Some(last) => last.stamps == files.stamps || last.add_rounds(path, files),
+            None => false,
+        };
+        if !is_current {
             let view = self.library.view(&self.name, Depth::Rounds);
             self.last = view.map(|view| LastRead::new(view, files.stamps.clone()));
         }
@@ -87,7 +89,7 @@ impl LastRead {
     }
 }
 
-/// What a live page shows of an unfinished run.
+/// The section of a live page on an unfinished run.
 pub(crate) fn live_section(view: &RunView, files: &Files) -> String {
     fragment(view, files, &body(view))
 }

@@ -1,9 +1,9 @@
 //! A live, read-only page over run folders.
 //!
 //! [`Server`] lists every run below a folder and shows each one: a finished run as its report,
-//! another one as its curves so far, which are updated while the page is open. It also shows several
-//! runs side by side. This crate only reads run folders. Of one that is unfinished or damaged it
-//! shows what can be read, and lists the problems.
+//! another one as its curves so far, which are updated while the page is open. It also shows
+//! several runs side by side. This crate only reads run folders. Of one that is unfinished or
+//! damaged it shows what can be read, and lists the problems.
 //!
 //! | Address            | What                                                        |
 //! |--------------------|-------------------------------------------------------------|

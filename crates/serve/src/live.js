@@ -1,13 +1,13 @@
 "use strict";
-// Keeps an open page fresh: takes pieces of HTML that the server made and puts them where the old ones were.
-// Without this script every page works and shows what was there when it was loaded.
+// Updates an open page: replaces parts of it by HTML that the server sends.
+// Without this script every page works and shows the state at the time when it was loaded.
 (() => {
   const live = document.querySelector("[data-events]");
   const connection = document.getElementById("connection");
   const filter = document.getElementById("filter");
-  const say = (text) => { if (connection && connection.textContent !== text) connection.textContent = text; };
+  const showStatus = (text) => { if (connection && connection.textContent !== text) connection.textContent = text; };
 
-  /** Times in the reader's own zone. */
+  /** Shows times in the local time zone. */
   const localise = (root) => {
     for (const time of root.querySelectorAll("time[datetime]")) {
       const moment = new Date(time.dateTime);
@@ -30,7 +30,7 @@
     if (output.textContent !== text) output.textContent = text;
   };
 
-  /** How many runs are ticked. */
+  /** Shows the number of ticked runs. */
   const countTicks = () => {
     const button = document.getElementById("compare");
     if (!button) return;
@@ -39,7 +39,7 @@
     button.disabled = ticked === 0;
   };
 
-  /** Rows that did not change stay as they are; those that did keep their tick and the focus. */
+  /** Replaces the rows that changed; they keep their tick and the focus. */
   const replaceRows = (html) => {
     const template = document.createElement("template");
     template.innerHTML = html;
@@ -62,7 +62,7 @@
     countTicks();
   };
 
-  /** Curves are drawn anew; tables that were unfolded stay so. */
+  /** Replaces the curves; open tables stay open. */
   const replacePart = (html) => {
     const open = [...live.querySelectorAll("details")].map((details) => details.open);
     live.innerHTML = html;
@@ -72,15 +72,15 @@
 
   const listen = () => {
     const source = new EventSource(`${live.dataset.events}?have=${encodeURIComponent(live.dataset.mark)}`);
-    source.addEventListener("open", () => say("Live"));
+    source.addEventListener("open", () => showStatus("Live"));
     source.addEventListener("part", (event) => {
       live.dataset.mark = event.lastEventId;
       if (live.tagName === "TBODY") replaceRows(event.data); else replacePart(event.data);
     });
     source.addEventListener("end", () => { source.close(); location.reload(); });
-    source.addEventListener("gone", () => { source.close(); say("This run is no longer there."); });
+    source.addEventListener("gone", () => { source.close(); showStatus("This run is no longer there."); });
     source.addEventListener("error", () => {
-      say("Not live: waiting for the server");
+      showStatus("Not live: waiting for the server");
       if (source.readyState === EventSource.CLOSED) setTimeout(listen, 10000);
     });
     addEventListener("pagehide", () => source.close(), { once: true });
@@ -89,7 +89,7 @@
   localise(document);
   if (!live) return;
   if (filter) {
-    // The server may have left out rows that the filter did not ask for; the first event brings them.
+    // With a filter the server sent only the matching rows; the first event brings the others.
     if (filter.value !== "") live.dataset.mark = "";
     filter.addEventListener("input", applyFilter);
     live.addEventListener("change", countTicks);
@@ -97,6 +97,6 @@
     countTicks();
   }
   listen();
-  // A page that comes back from the browser's memory has lost its connection.
+  // A page restored from the back/forward cache has lost its connection.
   addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
 })();

@@ -68,12 +68,12 @@ async fn list_page(State(site): State<Site>, Query(pairs): Pairs) -> Response {
 
 async fn run_page(State(site): State<Site>, uri: Uri) -> Response {
     let Some(name) = name(&uri, "/run/") else { return not_found() };
-    let page = move || {
+    render(move || {
         run(&site.library, &name)
             .or_else(|| comparison(&site.library, &name))
             .unwrap_or_else(not_found)
-    };
-    render(page).await
+    })
+    .await
 }
 
 /// A comparison as its report.
@@ -118,12 +118,12 @@ async fn compare_page(State(site): State<Site>, Query(pairs): Pairs) -> Response
         let text = format!("Tick 2 to {MOST_COMPARED} runs in the list; found {}.", names.len());
         return (StatusCode::BAD_REQUEST, Html(html::notice("Which runs?", &text))).into_response();
     }
-    let compare = move || {
+    render(move || {
         let Some((title, main)) = site.library.report(&names) else { return not_found() };
         let main = format!("<header><h1>Comparison</h1><p>{}</p></header>{main}", Text(&title));
         Html(html::page("Comparison", &main)).into_response()
-    };
-    render(compare).await
+    })
+    .await
 }
 
 async fn list_events(
@@ -132,8 +132,9 @@ async fn list_events(
     headers: HeaderMap,
 ) -> Response {
     let library = Arc::clone(&site.library);
-    let poll = || -> Poll { Box::new(move || PageUpdate::part(list::rows(&library.list()))) };
-    site.updates.listen(Topic::List, have(pairs, &headers), poll).unwrap_or_else(too_many)
+    let poll: Poll = Box::new(move || PageUpdate::part(list::rows(&library.list())));
+    let mark = known_mark(pairs, &headers);
+    site.updates.listen(Topic::List, mark, poll).unwrap_or_else(too_many)
 }
 
 async fn run_events(
@@ -150,16 +151,19 @@ async fn run_events(
         return not_found();
     }
     let mut follower = Follower::new(library, name.clone());
-    let poll = || -> Poll { Box::new(move || follower.update()) };
-    site.updates.listen(Topic::Run(name), have(pairs, &headers), poll).unwrap_or_else(too_many)
+    let poll: Poll = Box::new(move || follower.update());
+    let mark = known_mark(pairs, &headers);
+    site.updates.listen(Topic::Run(name), mark, poll).unwrap_or_else(too_many)
 }
 
 /// The mark of the content that a client has: of the last event before a reconnect, or of the page
 /// that it loaded.
-fn have(pairs: Vec<(String, String)>, headers: &HeaderMap) -> String {
-    let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()).map(str::to_owned);
-    let loaded = || pairs.into_iter().find(|(key, _)| key == "have").map(|(_, mark)| mark);
-    last.or_else(loaded).unwrap_or_default()
+fn known_mark(pairs: Vec<(String, String)>, headers: &HeaderMap) -> String {
+    if let Some(last) = headers.get("last-event-id").and_then(|id| id.to_str().ok()) {
+        return last.to_owned();
+    }
+    let loaded = pairs.into_iter().find(|(key, _)| key == "have");
+    loaded.map(|(_, mark)| mark).unwrap_or_default()
 }
 
 /// The path of a run from a URL. Percent-encoding is decoded exactly once, here.

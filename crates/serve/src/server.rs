@@ -71,12 +71,12 @@ impl Server {
     /// If the system refuses.
     pub fn run_until(self, stop: impl Future<Output = ()>) -> Result<()> {
         let address = self.address;
-        let failed = |source| Error::Listen { address, source };
         let mut builder = tokio::runtime::Builder::new_current_thread();
-        let runtime =
-            builder.enable_all().max_blocking_threads(RENDERING_THREADS).build().map_err(failed)?;
+        let runtime = builder.enable_all().max_blocking_threads(RENDERING_THREADS).build();
+        let runtime = runtime.map_err(|source| Error::Listen { address, source })?;
         let result = runtime.block_on(async {
-            let listener = tokio::net::TcpListener::from_std(self.listener).map_err(failed)?;
+            let listener = tokio::net::TcpListener::from_std(self.listener);
+            let listener = listener.map_err(|source| Error::Listen { address, source })?;
             let pages = pages::router(self.library, Access::new(address, self.token));
             tokio::spawn(async move { axum::serve(Connections::new(listener), pages).await });
             stop.await;

@@ -5,7 +5,7 @@ use boostfgl_graph::{Adjacency, Features, Graph, Labels, SparseRows, Stream};
 /// The share of zeros in sparse features.
 const ZEROS: f64 = 0.6;
 
-/// What a random graph looks like.
+/// The size and kind of a random graph.
 #[derive(Clone, Copy, Debug)]
 pub struct RandomGraph {
     /// The number of nodes.
@@ -30,9 +30,9 @@ impl RandomGraph {
     /// # Panics
     /// If there are no nodes or no classes.
     pub fn draw(self, stream: &mut Stream) -> Graph {
-        let node = |stream: &mut Stream| stream.below(self.nodes) as u32;
-        let edges: Vec<(u32, u32)> =
-            (0..self.pairs).map(|_| (node(stream), node(stream))).collect();
+        let edges: Vec<(u32, u32)> = (0..self.pairs)
+            .map(|_| (stream.below(self.nodes) as u32, stream.below(self.nodes) as u32))
+            .collect();
         let weights: Option<Vec<f32>> =
             self.weighted.then(|| edges.iter().map(|_| 0.5 + stream.unit() as f32).collect());
         let adjacency =
@@ -47,14 +47,15 @@ impl RandomGraph {
     /// Normal numbers, many of them 0 if features are sparse.
     fn features(self, stream: &mut Stream) -> Features {
         let (rows, width) = (self.nodes, self.width);
-        let mut value = || {
-            if self.sparse && stream.unit() < ZEROS { 0.0 } else { stream.normal() as f32 }
-        };
-        let values: Vec<f32> = (0..rows * width).map(|_| value()).collect();
+        let mut values: Vec<f32> = Vec::with_capacity(rows * width);
+        for _ in 0..rows * width {
+            let is_zero = self.sparse && stream.unit() < ZEROS;
+            values.push(if is_zero { 0.0 } else { stream.normal() as f32 });
+        }
         if !self.sparse {
             return Features::dense(rows, width, values).expect("every node has a row");
         }
-        // Zeros are stored as entries, too: kernels must treat them like absent ones.
+        // Zeros are stored as entries, too: kernels must give the same result as for absent ones.
         let offsets: Vec<usize> = (0..=rows).map(|row| row * width).collect();
         let columns: Vec<u32> = (0..rows * width).map(|at| (at % width) as u32).collect();
         let sparse = SparseRows::new(width, &offsets, &columns, &values);

@@ -68,8 +68,12 @@ pub fn clients() -> Vec<ClientGraph> {
 /// A client's inputs with features as the file prints them, which f32 cannot represent.
 pub fn exact_inputs(client: &ClientGraph) -> Inputs<f64> {
     let all = numbers(&golden("graph")["features"]);
-    let row = |node: &u32| all[*node as usize * WIDTH..][..WIDTH].to_vec();
-    let rows: Vec<f64> = client.nodes.iter().flat_map(row).collect();
+    let rows: Vec<f64> = client
+        .nodes
+        .iter()
+        .flat_map(|node| &all[*node as usize * WIDTH..][..WIDTH])
+        .copied()
+        .collect();
     let features = Matrix::from_rows(client.nodes.len(), WIDTH, &rows);
     Inputs::with_dense_features(&client.graph, &features)
 }

@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 
 use super::measure::Taken;
 
-/// What one run took and how good its model is.
+/// The cost of one run and the quality of its model.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Figures {
     /// Of the whole process.
     pub(crate) cpu_seconds: f64,
-    /// Of the rounds alone, where the program says so.
+    /// Of the rounds alone, if the program reports it.
     pub(crate) train_cpu_seconds: Option<f64>,
     pub(crate) wall_seconds: f64,
     pub(crate) peak_rss_mib: f64,
@@ -36,34 +36,28 @@ impl Figures {
 
     fn read(file: &Path, taken: &Taken, accuracy: &str, overall_f1: &str) -> Result<Self> {
         let json = read_json(file)?;
-        let number = |pointer: &str| {
-            json.pointer(pointer)
-                .and_then(Value::as_f64)
-                .with_context(|| format!("{}: no number at {pointer}", file.display()))
-        };
-        // What the program says of itself counts only where the system cannot be asked.
-        let reported = number("/cpu_seconds")?;
+        // The program's own measurement is used only if the system provides none.
+        let reported = number(&json, "/cpu_seconds", file)?;
         Ok(Self {
             cpu_seconds: taken.cpu_seconds.unwrap_or(reported),
             train_cpu_seconds: json.get("train_cpu_seconds").and_then(Value::as_f64),
             wall_seconds: taken.wall_seconds,
-            peak_rss_mib: number("/peak_rss_mib")?,
-            accuracy: number(accuracy)?,
-            overall_f1: number(overall_f1)?,
+            peak_rss_mib: number(&json, "/peak_rss_mib", file)?,
+            accuracy: number(&json, accuracy, file)?,
+            overall_f1: number(&json, overall_f1, file)?,
         })
     }
 
     /// The median of each figure by itself.
     pub(crate) fn median(runs: &[Self]) -> Self {
-        let of = |figure: fn(&Self) -> f64| median(runs.iter().map(figure));
         let train: Option<Vec<f64>> = runs.iter().map(|run| run.train_cpu_seconds).collect();
         Self {
-            cpu_seconds: of(|run| run.cpu_seconds),
+            cpu_seconds: median(runs.iter().map(|run| run.cpu_seconds)),
             train_cpu_seconds: train.map(median),
-            wall_seconds: of(|run| run.wall_seconds),
-            peak_rss_mib: of(|run| run.peak_rss_mib),
-            accuracy: of(|run| run.accuracy),
-            overall_f1: of(|run| run.overall_f1),
+            wall_seconds: median(runs.iter().map(|run| run.wall_seconds)),
+            peak_rss_mib: median(runs.iter().map(|run| run.peak_rss_mib)),
+            accuracy: median(runs.iter().map(|run| run.accuracy)),
+            overall_f1: median(runs.iter().map(|run| run.overall_f1)),
         }
     }
 
@@ -77,6 +71,13 @@ impl Figures {
             "overall_f1_pooled": self.overall_f1,
         })
     }
+}
+
+/// The number at a JSON pointer; `file` is for the error.
+fn number(json: &Value, pointer: &str, file: &Path) -> Result<f64> {
+    json.pointer(pointer)
+        .and_then(Value::as_f64)
+        .with_context(|| format!("{}: no number at {pointer}", file.display()))
 }
 
 pub(crate) fn read_json(file: &Path) -> Result<Value> {

@@ -1,4 +1,4 @@
-//! On what, and on which code, something was measured.
+//! The machine and the commit of a measurement.
 
 use std::fs;
 use std::process::Command;
@@ -59,14 +59,18 @@ impl Machine {
     }
 }
 
-/// The commit, with a mark if the tree holds changes that are not in it.
+/// The commit, with a note if the tree contains uncommitted changes.
 fn commit() -> String {
-    let git = |args: &[&str]| answer(Command::new("git").current_dir(root()).args(args));
     let Some(commit) = git(&["rev-parse", "--short=12", "HEAD"]) else { return unknown() };
     match git(&["status", "--porcelain"]) {
         Some(changes) if changes.is_empty() => commit,
         _ => format!("{commit} with uncommitted changes"),
     }
+}
+
+/// The output of a git command in the project; `None` if it fails.
+fn git(args: &[&str]) -> Option<String> {
+    answer(Command::new("git").current_dir(root()).args(args))
 }
 
 /// The value of the first `name: value` line of a file under /proc.

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::shell::shown;
 
-/// What one child took, from its start to its end.
+/// The time that one child took, from its start to its end.
 pub(crate) struct Taken {
     pub(crate) wall_seconds: f64,
     /// User and system time of the child and all its threads; `None` where there is no /proc.
@@ -18,8 +18,8 @@ pub(crate) struct Taken {
 
 /// Runs one child at a time; what it prints goes to `log`, whose end is shown if it fails.
 ///
-/// The CPU time is what /proc counts for children that have ended, so it owes nothing to what the
-/// measured program says of itself, and includes its start and its exit.
+/// The CPU time is what /proc counts for children that have ended. So it is independent of the
+/// measured program, and includes its start and its exit.
 pub(crate) fn run(command: &mut Command, log: &Path) -> Result<Taken> {
     let file = File::create(log).with_context(|| format!("cannot write {}", log.display()))?;
     command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);

@@ -1,6 +1,6 @@
 //! `cargo xtask bench methods`: the cost of each method compared with FedAvg, on the same clients.
 //!
-//! All methods take turns on one thread, so that a busy spell of the machine hits everybody;
+//! All methods take turns on one thread, so that other load of the machine affects all of them;
 //! medians are shown.
 
 use std::fs;
@@ -33,7 +33,7 @@ pub(crate) struct Args {
     repeats: u32,
 }
 
-/// What every other method is compared with.
+/// The method that all others are compared with.
 const BASE: &str = "fedavg";
 
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -81,7 +81,7 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// The methods asked for, FedAvg first.
+    /// The requested methods, FedAvg first.
     fn names(&self) -> Result<Vec<String>> {
         let known = shell::answer(self.program().args(["methods", "--json"]))
             .context("the program lists no methods")?;
@@ -100,9 +100,8 @@ impl Bench<'_> {
                 known.join(", ")
             );
         }
-        let wanted =
-            |name: &String| self.args.methods.is_empty() || self.args.methods.contains(name);
-        let others = known.iter().filter(|name| *name != BASE && wanted(name)).cloned();
+        let wanted = if self.args.methods.is_empty() { &known } else { &self.args.methods };
+        let others = known.iter().filter(|name| *name != BASE && wanted.contains(name)).cloned();
         Ok(std::iter::once(BASE.to_owned()).chain(others).collect())
     }
 
@@ -159,9 +158,9 @@ impl Method {
             .filter_map(|line| serde_json::from_str::<Value>(line).ok())
             .filter_map(|round| round["clients"].as_array().map(Vec::len))
             .sum();
-        let bytes =
-            |way: &str| summary["seeds"][0][way].as_f64().unwrap_or(0.0) / turns.max(1) as f64;
-        (self.up, self.down) = (bytes("bytes_up"), bytes("bytes_down"));
+        let [up, down] = ["bytes_up", "bytes_down"]
+            .map(|key| summary["seeds"][0][key].as_f64().unwrap_or(0.0) / turns.max(1) as f64);
+        (self.up, self.down) = (up, down);
         Ok(())
     }
 

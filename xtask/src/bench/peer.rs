@@ -1,8 +1,8 @@
 //! `cargo xtask bench peer`: the same FedAvg on the same clients, in PyTorch Geometric and here.
 //!
-//! Per dataset our program runs first, uncounted, and leaves the partition; `data export` leaves
-//! the graph. Then peer, our FedAvg and our BoostFGL take turns, so that a busy spell of the
-//! machine hits all three, and the medians are compared.
+//! Per dataset our program first runs without being measured and writes the partition;
+//! `data export` writes the graph. Then peer, our FedAvg and our BoostFGL take turns, so that other
+//! load of the machine affects all three, and the medians are compared.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ pub(crate) struct Args {
     /// Threads of every program.
     #[arg(long, default_value_t = 1)]
     threads: usize,
-    /// How the peer holds a client's edges; the default is the faster way.
+    /// The form of a client's edges in the peer; the default is the faster one.
     #[arg(long, value_enum, default_value_t = Adjacency::Sparse)]
     adjacency: Adjacency,
     /// An interpreter that already has torch, torch_geometric and numpy, instead of
@@ -132,7 +132,7 @@ impl Bench<'_> {
             compared.fedavg.push(self.run_ours(name, "fedavg", self.args.threads)?.0);
             compared.boostfgl.push(self.run_ours(name, "boostfgl", self.args.threads)?.0);
         }
-        // A long benchmark that fails later should have shown what it found so far.
+        // If a long benchmark fails later, these results are already printed.
         eprintln!("{}", table::markdown(std::slice::from_ref(&compared)));
         Ok(compared)
     }
@@ -270,24 +270,20 @@ impl Bench<'_> {
     }
 
     fn describe(&self, versions: &Value) -> String {
-        let version =
-            |package: &str| versions["peer"][package].as_str().unwrap_or("unknown").to_owned();
+        let [python, torch, geometric] = ["python", "torch", "torch_geometric"]
+            .map(|package| versions["peer"][package].as_str().unwrap_or("unknown"));
         format!(
-            "{} rounds, {} thread(s) per program, medians of {} runs in turns; peer: Python {}, \
-             PyTorch {}, \
-             PyTorch Geometric {}, adjacency as {}",
+            "{} rounds, {} thread(s) per program, medians of {} runs in turns; peer: Python \
+             {python}, PyTorch {torch}, PyTorch Geometric {geometric}, adjacency as {}",
             self.args.rounds,
             self.args.threads,
             self.args.repeats,
-            version("python"),
-            version("torch"),
-            version("torch_geometric"),
             self.args.adjacency.name(),
         )
     }
 }
 
-/// What one dataset's runs share.
+/// The inputs that all runs on one dataset share.
 struct Exchange {
     graph: PathBuf,
     partition: PathBuf,
@@ -295,7 +291,7 @@ struct Exchange {
     /// As our configuration resolved them, so that the peer trains the same model.
     lr: Option<String>,
     hidden: Option<String>,
-    /// Where the peer writes.
+    /// The output file of the peer.
     figures: PathBuf,
 }
 

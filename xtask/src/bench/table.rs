@@ -23,22 +23,24 @@ impl Compared {
     }
 
     pub(crate) fn to_json(&self) -> Value {
-        let side = |runs: &[Figures]| {
-            json!({
-                "median": Figures::median(runs).to_json(),
-                "runs": runs.iter().map(Figures::to_json).collect::<Vec<_>>(),
-            })
-        };
         json!({
             "dataset": self.dataset,
-            "peer": side(&self.peer),
-            "fedavg": side(&self.fedavg),
-            "boostfgl": side(&self.boostfgl),
+            "peer": runs_to_json(&self.peer),
+            "fedavg": runs_to_json(&self.fedavg),
+            "boostfgl": runs_to_json(&self.boostfgl),
         })
     }
 }
 
-/// One row per dataset and program, medians, with the ratios that the benchmark is about.
+/// The runs of one program with their medians.
+fn runs_to_json(runs: &[Figures]) -> Value {
+    json!({
+        "median": Figures::median(runs).to_json(),
+        "runs": runs.iter().map(Figures::to_json).collect::<Vec<_>>(),
+    })
+}
+
+/// One row of medians and ratios per dataset and program.
 pub(crate) fn markdown(all: &[Compared]) -> String {
     let mut text = String::from(
         "| dataset | program | CPU s | of it training | wall s | peak MiB | peer ÷ this, CPU | \
@@ -94,8 +96,7 @@ fn row(dataset: &str, program: &str, figures: &Figures, ratios: [&str; 3]) -> St
     )
 }
 
-/// Training against training; against our whole process, as a lower bound, if we do not say what is
-/// training.
+/// The ratio of training times. Without ours, the time of our whole process gives a lower bound.
 fn training_ratio(peer: &Figures, ours: &Figures) -> String {
     match (peer.train_cpu_seconds, ours.train_cpu_seconds) {
         (Some(peer), Some(ours)) => times(peer / ours),
@@ -110,9 +111,10 @@ fn times(ratio: f64) -> String {
 
 /// (max − min) / median of the CPU seconds.
 fn spread(runs: &[Figures]) -> f64 {
-    let seconds = || runs.iter().map(|run| run.cpu_seconds);
-    let (low, high) = (seconds().fold(f64::INFINITY, f64::min), seconds().fold(0.0, f64::max));
-    (high - low) / super::figures::median(seconds())
+    let seconds: Vec<f64> = runs.iter().map(|run| run.cpu_seconds).collect();
+    let low = seconds.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = seconds.iter().copied().fold(0.0, f64::max);
+    (high - low) / super::figures::median(seconds)
 }
 
 const NONE: &str = "–";

@@ -1,18 +1,19 @@
-//! One of five clients attacks with updates that look honest: what is left of the worst group under
+//! One of five clients is malicious and sends plausible updates: the loss of the worst group under
 //! each rule.
 
+use std::path::Path;
+
 use anyhow::{Context, Result};
+use serde_json::Value;
 
 use super::program::summary;
 use super::{Finding, Trial};
 
-/// What the attacker does. With five clients the own formula of alie gives z = 0, the mean of the
-/// others.
+/// The attacks. With five clients alie's own formula gives z = 0, the mean of the others.
 const ATTACKS: [&str; 5] =
     ["label-flip", "sign-flip", "alie --set attack.strength=1.5", "free-rider", "trust-liar"];
 
-/// The rule that is recommended comes first and is the one that is tested; then those that it is
-/// compared with.
+/// The recommended rule, which is tested, then those that it is compared with.
 const RULES: [&str; 7] =
     ["multi-krum", "median", "trimmed-mean", "geometric-median", "norm-bounded", "krum", "mean"];
 
@@ -35,22 +36,24 @@ pub(super) fn attempt(trial: &Trial<'_>) -> Result<Vec<Finding>> {
         }
         worst.push((rule, group, overall));
     }
-    let each = |pick: fn(&(&str, f64, f64)) -> f64, of: &[(&str, f64, f64)]| {
-        of.iter().map(|row| format!("{} {:.1}", row.0, pick(row))).collect::<Vec<_>>().join(", ")
-    };
+    let (mut groups, mut overalls) = (Vec::new(), Vec::new());
+    for (rule, group, overall) in &worst[1..] {
+        groups.push(format!("{rule} {group:.1}"));
+        overalls.push(format!("{rule} {overall:.1}"));
+    }
     let attacks =
         format!("one attacker of five, {} attacks, FedAvg and BoostFGL, 3 seeds", ATTACKS.len());
     Ok(vec![
         Finding {
             what: format!("{attacks}: Hete-min-F1 under {}", RULES[0]),
             aim: format!("loses at most {BOUND} points"),
-            found: format!("at most {:.1} ({})", worst[0].1, each(|row| row.1, &worst[1..])),
+            found: format!("at most {:.1} ({})", worst[0].1, groups.join(", ")),
             holds: worst[0].1 <= BOUND,
         },
         Finding {
             what: format!("{attacks}: Overall-F1 under {}", RULES[0]),
             aim: "less than under the mean".into(),
-            found: format!("at most {:.1} ({})", worst[0].2, each(|row| row.2, &worst[1..])),
+            found: format!("at most {:.1} ({})", worst[0].2, overalls.join(", ")),
             holds: worst[0].2 < worst[RULES.len() - 1].2,
         },
     ])
@@ -73,10 +76,15 @@ fn scores(trial: &Trial<'_>, method: &str, rule: &str, attack: Option<&str>) -> 
         folder.display()
     ))?;
     let summary = summary(&folder)?;
-    let score = |metric: &str| {
-        summary["mean"][metric]["pooled"]
-            .as_f64()
-            .with_context(|| format!("{}: no {metric}", folder.display()))
-    };
-    Ok(Scores { group: score("hete_min_f1")?, overall: score("overall_f1")? })
+    Ok(Scores {
+        group: score(&summary, "hete_min_f1", &folder)?,
+        overall: score(&summary, "overall_f1", &folder)?,
+    })
+}
+
+/// The pooled mean of a metric in a summary; `folder` is for the error.
+fn score(summary: &Value, metric: &str, folder: &Path) -> Result<f64> {
+    summary["mean"][metric]["pooled"]
+        .as_f64()
+        .with_context(|| format!("{}: no {metric}", folder.display()))
 }

@@ -1,5 +1,5 @@
-//! A bit flips, or a file is cut, in what a stopped or finished run left: found, named, and no
-//! digit differs.
+//! A flipped bit or a truncated file in the folder of a stopped or finished run: the damage is
+//! reported, and the digest stays the same.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ pub(super) fn attempt(trial: &Trial<'_>) -> Result<Vec<Finding>> {
     ])
 }
 
-/// Damages what a request to end left, and resumes it.
+/// Damages a file of a stopped run, and resumes it.
 fn stopped(
     trial: &Trial<'_>,
     run: &str,
@@ -48,14 +48,14 @@ fn stopped(
         copy(&origin, &folder)?;
         let hit = damage(&folder, draw)?;
         let output = trial.program.command(&format!("resume {} --quiet", folder.display()));
-        let (code, said) = code_and_output(output)?;
-        let named = said.contains(&hit.name);
+        let (code, stderr) = code_and_output(output)?;
+        let named = stderr.contains(&hit.name);
         match code {
-            Some(0) if digest(&folder)? != wanted => bail!("{hit}: another digest:\n{said}"),
+            Some(0) if digest(&folder)? != wanted => bail!("{hit}: another digest:\n{stderr}"),
             // Blanks and comments of a text file may change without harm.
             Some(0) if named || hit.name == "config.toml" => noted += 1,
             Some(1 | 2) if named => refused += 1,
-            code => bail!("{hit}: expected it to be named, found (exit code {code:?}):\n{said}"),
+            code => bail!("{hit}: expected it to be named, found (exit code {code:?}):\n{stderr}"),
         }
         fs::remove_dir_all(&folder)
             .with_context(|| format!("cannot remove {}", folder.display()))?;
@@ -69,7 +69,7 @@ fn stopped(
     })
 }
 
-/// Damages what a finished run left, and reads it.
+/// Damages a file of a finished run, and reads it.
 fn finished(trial: &Trial<'_>, whole: &Path, times: usize, draw: &mut Draw) -> Result<Finding> {
     for _ in 0..times {
         let folder = trial.place.join("damaged");
@@ -77,15 +77,12 @@ fn finished(trial: &Trial<'_>, whole: &Path, times: usize, draw: &mut Draw) -> R
         let hit = damage(&folder, draw)?;
         let page = trial.place.join("page.html");
         let command = format!("report {} --out {}", folder.display(), page.display());
-        let (_, said) = code_and_output(trial.program.command(&command))?;
+        let (_, stderr) = code_and_output(trial.program.command(&command))?;
         let shown = fs::read_to_string(&page).unwrap_or_default();
         // A damaged line of the checksums is reported with the file that it belongs to.
-        let names_damage = |text: &str| {
-            text.contains(&format!("{}: ", hit.name))
-                || text.contains(&format!("that {} names", hit.name))
-        };
-        if !names_damage(&said) && !names_damage(&shown) {
-            bail!("{hit}: expected it to be named, found:\n{said}");
+        let reports = [format!("{}: ", hit.name), format!("that {} names", hit.name)];
+        if !reports.iter().any(|text| stderr.contains(text) || shown.contains(text)) {
+            bail!("{hit}: expected it to be named, found:\n{stderr}");
         }
         let _ = fs::remove_file(&page);
         fs::remove_dir_all(&folder)
@@ -99,20 +96,20 @@ fn finished(trial: &Trial<'_>, whole: &Path, times: usize, draw: &mut Draw) -> R
     })
 }
 
-/// What was damaged, and how.
-struct Hit {
+/// A damaged file and its damage.
+struct Damage {
     name: String,
     how: String,
 }
 
-impl std::fmt::Display for Hit {
+impl std::fmt::Display for Damage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}, {}", self.name, self.how)
     }
 }
 
-/// Flips a bit of a random file in a folder, or cuts the file.
-fn damage(folder: &Path, draw: &mut Draw) -> Result<Hit> {
+/// Flips a bit of a random file in a folder, or truncates the file.
+fn damage(folder: &Path, draw: &mut Draw) -> Result<Damage> {
     let mut files = files(folder)?;
     files.sort();
     let path = &files[draw.below(files.len())];
@@ -128,11 +125,11 @@ fn damage(folder: &Path, draw: &mut Draw) -> Result<Hit> {
     };
     fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    Ok(Hit { name, how })
+    Ok(Damage { name, how })
 }
 
-/// Starts a run and asks it to end in the middle of its second seed. Not by Ctrl-C, which the
-/// program ignores if it is started from the background of a script.
+/// Starts a run and stops it in the middle of its second seed. SIGTERM is used, since the program
+/// ignores Ctrl-C if it is started in the background of a script.
 fn interrupt(trial: &Trial<'_>, run: &str, folder: &Path) -> Result<()> {
     let mut child = trial.program.start(&format!("{run} --out {}", folder.display()))?;
     let end = Instant::now() + Duration::from_secs(100);
@@ -160,7 +157,7 @@ fn code_and_output(mut command: Command) -> Result<(Option<i32>, String)> {
     Ok((output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned()))
 }
 
-/// All files in a folder and below that hold something.
+/// All files below a folder that are not empty.
 fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in

@@ -1,4 +1,4 @@
-//! Random choices that come back with the seed.
+//! Random choices that depend only on the seed.
 
 /// A stream of random numbers (splitmix64).
 pub(crate) struct Draw(u64);

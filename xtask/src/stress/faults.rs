@@ -1,5 +1,4 @@
-//! The program under every fault of the disk, at every call that writes: nothing panics, and it
-//! comes to the same digits.
+//! Every disk fault at every call that writes: no panic, and in the end the same digest.
 
 use std::fs;
 use std::path::Path;
@@ -12,35 +11,29 @@ use super::{Finding, Trial};
 /// Full disk, I/O error, short write, crash, and two kinds of power cut (see the crate `disk`).
 const FAULTS: [&str; 6] = ["full", "eio", "short", "crash", "power", "torn"];
 
-/// A run that ends sooner than this many calls is not what was meant to be stressed.
+/// A run must write with at least this many calls; otherwise the trial tests too little.
 const LEAST: usize = 40;
 
 pub(super) fn attempt(trial: &Trial<'_>) -> Result<Vec<Finding>> {
-    // Small, since it is run hundreds of times; all that it writes is there.
+    // Small, since it is run hundreds of times; it writes every kind of file.
     let run = "run demo --method boostfgl --rounds 2 --seeds 2 --set model.hidden=4 --quiet \
         --checkpoint-rounds 1";
     let whole = trial.place.join("whole");
     trial.checked.finish(&format!("{run} --out {}", whole.display()))?;
     let wanted = digest(&whole)?;
     let calls = calls(trial, run)?;
-    // Steps of another length for every fault, so that together they meet more calls.
-    let step = |fault: usize| if trial.short { calls / 3 - fault } else { 1 };
-    let all: Vec<(&str, usize)> = (FAULTS.into_iter().enumerate())
-        .flat_map(|(number, fault)| {
-            (1..=calls).step_by(step(number)).map(move |call| (fault, call))
-        })
-        .collect();
-    // Nothing is timed here, so that two may be at it.
+    let mut all: Vec<(&str, usize)> = Vec::new();
+    for (number, fault) in FAULTS.into_iter().enumerate() {
+        // Steps of another length for every fault: together they cover more calls.
+        let step = if trial.short { calls / 3 - number } else { 1 };
+        all.extend((1..=calls).step_by(step).map(|call| (fault, call)));
+    }
+    // Nothing is timed here, so two threads may share the work.
     let (first, second) = all.split_at(all.len() / 2);
-    let strikes = |some: &[(&str, usize)]| -> Result<usize> {
-        some.iter()
-            .map(|(fault, call)| Ok(usize::from(strike_at(trial, run, fault, *call, &wanted)?)))
-            .sum()
-    };
     let resumed = std::thread::scope(|scope| {
-        let other = scope.spawn(|| strikes(second));
-        let mine = strikes(first)?;
-        anyhow::Ok(mine + other.join().map_err(|_| anyhow::anyhow!("a thread panicked"))??)
+        let other = scope.spawn(|| strikes(trial, run, second, &wanted));
+        let own = strikes(trial, run, first, &wanted)?;
+        anyhow::Ok(own + other.join().map_err(|_| anyhow::anyhow!("a thread panicked"))??)
     })?;
     let tried = all.len();
     let which = if trial.short { format!("some of {calls}") } else { format!("each of {calls}") };
@@ -52,29 +45,38 @@ pub(super) fn attempt(trial: &Trial<'_>) -> Result<Vec<Finding>> {
     }])
 }
 
-/// How many calls that write a run makes: the first call at which a crash does not happen is one
-/// too many.
+/// The number of calls of a run that write, by bisection: with a crash at a later call the run
+/// succeeds.
 fn calls(trial: &Trial<'_>, run: &str) -> Result<usize> {
-    let ends = |call: usize| -> Result<bool> {
-        let folder = trial.place.join("calls");
-        let _ = fs::remove_dir_all(&folder);
-        let output = trial
-            .checked
-            .under(&format!("crash@{call}"), &format!("{run} --out {}", folder.display()))?;
-        Ok(output.status.success())
-    };
     let (mut low, mut high) = (LEAST, LEAST * 2);
-    while !ends(high)? {
+    while !survives(trial, run, high)? {
         (low, high) = (high, high * 2);
     }
     while low + 1 < high {
         let middle = low.midpoint(high);
-        if ends(middle)? { high = middle } else { low = middle }
+        if survives(trial, run, middle)? { high = middle } else { low = middle }
     }
     Ok(low)
 }
 
-/// One fault at one call; whatever it hits ends with the digest that is wanted. Says whether it was
+/// Whether a run succeeds with a crash at this call.
+fn survives(trial: &Trial<'_>, run: &str, call: usize) -> Result<bool> {
+    let folder = trial.place.join("calls");
+    let _ = fs::remove_dir_all(&folder);
+    let command = format!("{run} --out {}", folder.display());
+    Ok(trial.checked.under(&format!("crash@{call}"), &command)?.status.success())
+}
+
+/// Tries faults at calls one after the other, and counts the runs that were resumed.
+fn strikes(trial: &Trial<'_>, run: &str, faults: &[(&str, usize)], wanted: &str) -> Result<usize> {
+    let mut resumed = 0;
+    for (fault, call) in faults {
+        resumed += usize::from(strike_at(trial, run, fault, *call, wanted)?);
+    }
+    Ok(resumed)
+}
+
+/// One fault at one call; in the end the run must have the wanted digest. Returns whether it was
 /// resumed.
 fn strike_at(trial: &Trial<'_>, run: &str, fault: &str, call: usize, wanted: &str) -> Result<bool> {
     let folder = trial.place.join(format!("{fault}-{call}"));
@@ -87,18 +89,18 @@ fn strike_at(trial: &Trial<'_>, run: &str, fault: &str, call: usize, wanted: &st
     Ok(resumed)
 }
 
-/// Runs under a fault, then does what a user would: resume what was begun, else run again. Says
-/// whether it was resumed.
+/// Runs under a fault, then does what a user would: resume a run that has begun, else run again.
+/// Returns whether it was resumed.
 fn strike(trial: &Trial<'_>, run: &str, fault: &str, folder: &Path) -> Result<bool> {
     let output = trial.checked.under(fault, &format!("{run} --out {}", folder.display()))?;
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    if said.contains("panicked") {
-        bail!("{fault}: the program panicked:\n{said}");
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    if stderr.contains("panicked") {
+        bail!("{fault}: the program panicked:\n{stderr}");
     }
     // Without a code it was ended, as a crash does.
-    if output.status.code() == Some(1) && !said.contains(&*folder.to_string_lossy()) {
+    if output.status.code() == Some(1) && !stderr.contains(&*folder.to_string_lossy()) {
         bail!(
-            "{fault}: expected an error that names a path in {}, found:\n{said}",
+            "{fault}: expected an error that names a path in {}, found:\n{stderr}",
             folder.display()
         );
     }

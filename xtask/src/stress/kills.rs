@@ -24,7 +24,7 @@ pub(super) fn attempt(trial: &Trial<'_>) -> Result<Vec<Finding>> {
         format!("run {} --method boostfgl {size} --quiet --checkpoint-rounds {EVERY}", trial.data);
     let whole = trial.place.join("whole");
     trial.program.finish(&format!("{run} --out {}", whole.display()))?;
-    // Once more for the time: the first run may have read the data from a cold disk.
+    // The second run is timed: the first one may have read the data from a cold disk.
     let begun = Instant::now();
     trial.program.finish(&format!("{run} --out {} --overwrite", whole.display()))?;
     let (wanted, length) = (digest(&whole)?, begun.elapsed());
@@ -59,7 +59,7 @@ pub(super) fn attempt(trial: &Trial<'_>) -> Result<Vec<Finding>> {
     ])
 }
 
-/// What a kill hit.
+/// When a kill happened.
 #[derive(Clone, Copy)]
 enum Hit {
     /// The run had ended.
@@ -102,8 +102,7 @@ fn kill_and_resume(trial: &Trial<'_>, run: &str, folder: &Path, after: Duration)
         return Ok(Hit::Late);
     }
     if !folder.join("config.toml").exists() || !folder.join("checkpoint/run").exists() {
-        // Killed while it read the data or made the folder: nothing was begun, so it is begun
-        // again.
+        // It was killed before the run began, while it read the data or created the folder.
         trial.program.finish(&format!("{run} --out {} --overwrite", folder.display()))?;
         return Ok(Hit::Stopped { saved: false, lost: 0 });
     }
@@ -116,13 +115,13 @@ fn kill_and_resume(trial: &Trial<'_>, run: &str, folder: &Path, after: Duration)
     Ok(Hit::Stopped { saved: saved.is_some(), lost: recorded - saved.unwrap_or(recorded) })
 }
 
-/// Whole lines of rounds.jsonl.
+/// The number of complete lines of rounds.jsonl.
 fn lines(folder: &Path) -> usize {
     let text = fs::read(folder.join("rounds.jsonl")).unwrap_or_default();
     text.iter().filter(|byte| **byte == b'\n').count()
 }
 
-/// How many rounds of all seeds together the newest state knows, by its name.
+/// The number of rounds of all seeds in the newest saved state, from its file name.
 fn newest_saved(folder: &Path) -> Option<usize> {
     let names = fs::read_dir(folder.join("checkpoint")).ok()?.flatten();
     let known = names.filter_map(|entry| {

@@ -1,4 +1,4 @@
-//! Memory over many rounds: flat.
+//! Memory over many rounds: it must not grow.
 
 use std::fs;
 use std::thread::sleep;
@@ -52,13 +52,15 @@ pub(super) fn attempt(trial: &Trial<'_>) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// What a process has taken for itself in MiB, where the system tells: in memory and, where the
-/// system puts idle memory aside, there. Pages of files come and go as the system likes.
+/// The anonymous memory of a process in MiB, swapped pages included; `None` without /proc. Pages of
+/// files are not counted, since the system drops them at will.
 fn resident(process: u32) -> Option<f64> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-    let kib = |key: &str| -> Option<f64> {
-        let line = status.lines().find_map(|line| line.strip_prefix(key))?;
-        line.trim().trim_end_matches("kB").trim().parse().ok()
-    };
-    Some((kib("RssAnon:")? + kib("VmSwap:").unwrap_or(0.0)) / 1024.0)
+    Some((kib(&status, "RssAnon:")? + kib(&status, "VmSwap:").unwrap_or(0.0)) / 1024.0)
+}
+
+/// A number of kibibytes in /proc/PID/status.
+fn kib(status: &str, key: &str) -> Option<f64> {
+    let line = status.lines().find_map(|line| line.strip_prefix(key))?;
+    line.trim().trim_end_matches("kB").trim().parse().ok()
 }

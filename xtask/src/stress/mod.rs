@@ -1,5 +1,4 @@
-//! `cargo xtask stress`: kills, damages, attacks and starves the program, and prints one table of
-//! what came of it.
+//! `cargo xtask stress`: kills, damaged files, disk faults and attacks, with one table of results.
 
 mod attackers;
 mod damage;
@@ -22,27 +21,37 @@ use anyhow::{Context, Result, bail};
 use crate::project::{RealData, root};
 use program::Program;
 
-/// Kills, damages, attacks and starves the program; everything must come out as if nothing had
-/// happened. About half an hour.
+/// Kills, damaged files, disk faults and attacks; results must be those of an undisturbed run.
+/// About half an hour.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// How often a run is killed at a random instant, and how often what it left is damaged at a
+    /// How often a run is killed at a random instant, and how often its files are damaged at a
     /// random place.
     #[arg(long, default_value_t = 200)]
     kills: usize,
-    /// A few minutes' worth of it on the program as it is built for tests, as part of `cargo xtask
-    /// test`.
+    /// A few minutes on the program as built for tests, as part of `cargo xtask test`.
     #[arg(long)]
     short: bool,
-    /// Where the random instants come from.
+    /// Seed of the random instants and places.
     #[arg(long, default_value_t = 20_261_116)]
     seed: u64,
     /// Only these trials; may be given several times.
     #[arg(long, value_name = "TRIAL", value_parser = TRIALS.map(|(name, _, _)| name))]
     only: Vec<String>,
-    /// Writes what was found to docs/reliability.md, in place of what the same trials found before.
+    /// Writes the findings to docs/reliability.md, in place of earlier ones of the same trials.
     #[arg(long)]
     document: bool,
+}
+
+impl Args {
+    /// Whether a trial is to be run.
+    fn chooses(&self, name: &str, in_short: bool) -> bool {
+        if self.only.is_empty() {
+            in_short || !self.short
+        } else {
+            self.only.iter().any(|only| only == name)
+        }
+    }
 }
 
 /// One line of the table.
@@ -53,25 +62,25 @@ pub(crate) struct Finding {
     pub(crate) holds: bool,
 }
 
-/// What a trial of each kind does.
+/// The inputs of a trial.
 pub(crate) struct Trial<'a> {
     pub(crate) program: &'a Program,
     /// The same built for tests: with faults of the disk on demand, and overflows that panic.
     pub(crate) checked: &'a Program,
-    /// The dataset: Cora where it is, else the built-in graph.
+    /// The dataset: Cora if it is on this machine, else the built-in graph.
     pub(crate) data: &'a str,
     /// A new folder for it.
     pub(crate) place: PathBuf,
     pub(crate) kills: usize,
     pub(crate) seed: u64,
-    /// Whether little time is to be taken.
+    /// Whether to take little time.
     pub(crate) short: bool,
 }
 
 type Try = fn(&Trial<'_>) -> Result<Vec<Finding>>;
 
-/// What is tried, in order. The short form leaves out what measures, and the readers, which have a
-/// command of their own.
+/// The trials in order, and whether the short form has them. It leaves out measurements, and the
+/// readers, which have a command of their own.
 const TRIALS: [(&str, Try, bool); 9] = [
     ("threads", threads::attempt, true),
     ("kills", kills::attempt, true),
@@ -93,12 +102,11 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let kills = if args.short { args.kills.min(6) } else { args.kills };
     let place = crate::project::target().join("stress");
     let _ = fs::remove_dir_all(&place);
-    let chosen = |name: &str, always: bool| match args.only.is_empty() {
-        true => always || !args.short,
-        false => args.only.iter().any(|only| only == name),
-    };
     let mut findings: Vec<(&str, Finding)> = Vec::new();
-    for (name, attempt, _) in TRIALS.into_iter().filter(|(name, _, always)| chosen(name, *always)) {
+    for (name, attempt, in_short) in TRIALS {
+        if !args.chooses(name, in_short) {
+            continue;
+        }
         let begun = Instant::now();
         let place = place.join(name);
         fs::create_dir_all(&place).with_context(|| format!("cannot make {}", place.display()))?;
@@ -111,8 +119,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             seed: args.seed,
             short: args.short,
         };
-        // A trial that cannot be brought to its end does not hold; the others are tried all the
-        // same.
+        // A trial that fails with an error does not hold; the others are still tried.
         let found = attempt(&trial).unwrap_or_else(|error| vec![Finding::broken(name, &error)]);
         eprintln!("{name}: {:.0} s", begun.elapsed().as_secs_f64());
         if args.document {
@@ -133,7 +140,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 type Row = [String; 5];
 
 impl Finding {
-    /// A trial that did not come to its end.
+    /// A trial that failed with an error.
     fn broken(trial: &str, error: &anyhow::Error) -> Self {
         let found = format!("{error:#}").replace(['\n', '|'], " ");
         Self {
@@ -154,40 +161,48 @@ impl Finding {
 fn table(rows: &[Row]) -> String {
     let head = ["trial", "what", "aim", "found", "holds"].map(str::to_owned);
     let rows: Vec<&Row> = std::iter::once(&head).chain(rows).collect();
-    let width = |c: usize| rows.iter().map(|row| row[c].chars().count()).max().unwrap_or(0);
-    let widths = [0, 1, 2, 3, 4].map(width);
-    let line = |row: &Row| {
-        let cells: Vec<String> =
-            row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
-        format!("| {} |", cells.join(" | "))
-    };
+    let mut widths = [0; 5];
+    for row in &rows {
+        for (width, cell) in widths.iter_mut().zip(*row) {
+            *width = cell.chars().count().max(*width);
+        }
+    }
     let rule = format!("|{}|", widths.map(|width| "-".repeat(width + 2)).join("|"));
-    let mut lines = vec![line(rows[0]), rule];
-    lines.extend(rows[1..].iter().map(|row| line(row)));
+    let mut lines = vec![padded(rows[0], &widths), rule];
+    lines.extend(rows[1..].iter().map(|row| padded(row, &widths)));
     lines.join("\n")
+}
+
+/// A line of a table with columns of these widths.
+fn padded(row: &Row, widths: &[usize; 5]) -> String {
+    let cells: Vec<String> =
+        row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+    format!("| {} |", cells.join(" | "))
 }
 
 /// The lines of a table that [`table`] wrote.
 fn rows(text: &str) -> Vec<Row> {
-    let cells = |line: &str| -> Option<Row> {
-        let inside = line.trim().strip_prefix('|')?.strip_suffix('|')?;
-        let cells: Vec<String> = inside.split('|').map(|cell| cell.trim().to_owned()).collect();
-        cells.try_into().ok()
-    };
     // The first two are the head and the rule under it.
     text.lines().filter_map(cells).skip(2).collect()
 }
 
+/// The cells of a line of a table.
+fn cells(line: &str) -> Option<Row> {
+    let inside = line.trim().strip_prefix('|')?.strip_suffix('|')?;
+    let cells: Vec<String> = inside.split('|').map(|cell| cell.trim().to_owned()).collect();
+    cells.try_into().ok()
+}
+
 /// New lines in the place of those of the same trials, all in the order of the trials.
 fn merged(before: Vec<Row>, new: Vec<Row>) -> Vec<Row> {
-    let again = |row: &Row| new.iter().any(|fresh| fresh[0] == row[0]);
-    let mut all: Vec<Row> = before.into_iter().filter(|row| !again(row)).collect();
+    let mut all = before;
+    all.retain(|row| !new.iter().any(|fresh| fresh[0] == row[0]));
     all.extend(new);
     all.sort_by_key(|row| TRIALS.iter().position(|(name, _, _)| *name == row[0]));
     all
 }
 
-/// Puts the lines between their marks in docs/reliability.md.
+/// Writes the lines between their marks in docs/reliability.md.
 fn document(new: Vec<Row>, dataset: &str, args: &Args) -> Result<()> {
     let path = root().join("docs/reliability.md");
     let text =
@@ -216,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_lines_up_and_says_what_failed() {
+    fn the_table_is_aligned_and_marks_failures() {
         let text = table(&[row("kills", "long name", true), row("memory", "x", false)]);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 4);
@@ -225,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trial_that_is_repeated_takes_the_place_of_what_it_found_before() {
+    fn new_findings_replace_earlier_ones_of_the_same_trial() {
         let before = [row("kills", "a", true), row("kills", "b", true), row("memory", "c", false)];
         assert_eq!(rows(&table(&before)), before);
         let after =

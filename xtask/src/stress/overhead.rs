@@ -1,4 +1,4 @@
-//! What saving state costs, in turns with runs that save none.
+//! The cost of checkpoints, in turns with runs that save none.
 
 use anyhow::Result;
 
@@ -21,17 +21,15 @@ pub(super) fn attempt(trial: &Trial<'_>) -> Result<Vec<Finding>> {
                 .program
                 .finish(&format!("{run} --checkpoint-seconds {pace} --out {}", folder.display()))?;
             let summary = summary(&folder)?;
-            let seconds = |key: &str| summary[key].as_f64().unwrap_or(f64::NAN);
-            took.push((seconds("cpu_seconds"), seconds("wall_seconds")));
+            took.push(
+                ["cpu_seconds", "wall_seconds"]
+                    .map(|key| summary[key].as_f64().unwrap_or(f64::NAN)),
+            );
         }
-        cpu.push(took[1].0 / took[0].0);
-        wall.push(took[1].1 / took[0].1);
+        cpu.push(took[1][0] / took[0][0]);
+        wall.push(took[1][1] / took[0][1]);
     }
-    let percent = |ratios: &mut Vec<f64>| {
-        ratios.sort_by(f64::total_cmp);
-        100.0 * (ratios[ratios.len() / 2] - 1.0)
-    };
-    let (cpu, wall) = (percent(&mut cpu), percent(&mut wall));
+    let (cpu, wall) = (median_percent(cpu), median_percent(wall));
     Ok(vec![Finding {
         what: "checkpoints every 5 s against none, 1,500 rounds of FedAvg, median of 5 turns"
             .into(),
@@ -39,4 +37,10 @@ pub(super) fn attempt(trial: &Trial<'_>) -> Result<Vec<Finding>> {
         found: format!("{cpu:+.1} % processor time, {wall:+.1} % on the clock"),
         holds: cpu < 3.0,
     }])
+}
+
+/// The median of ratios, as the percentage above 1.
+fn median_percent(mut ratios: Vec<f64>) -> f64 {
+    ratios.sort_by(f64::total_cmp);
+    100.0 * (ratios[ratios.len() / 2] - 1.0)
 }

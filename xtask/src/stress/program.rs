@@ -1,4 +1,4 @@
-//! The program that is stressed.
+//! The program under stress.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -38,22 +38,23 @@ impl Program {
         command.spawn().with_context(|| format!("cannot start `{}`", shown(&command)))
     }
 
-    /// Runs to whatever end under a fault of the disk, such as `crash@17`; only builds for tests
-    /// know them.
+    /// Runs under a disk fault, such as `crash@17`, and returns its output whether it fails or not.
+    /// Only builds for tests have faults.
     pub(crate) fn under(&self, fault: &str, arguments: &str) -> Result<Output> {
         let mut command = self.command(arguments);
         command.env("BOOSTFGL_FAULT", fault).stderr(Stdio::piped());
         command.output().with_context(|| format!("cannot start `{}`", shown(&command)))
     }
 
-    /// Runs to the end; what it said on standard error is in the error if it fails.
+    /// Runs to the end and returns the standard output; a failure is an error with the standard
+    /// error.
     pub(crate) fn finish(&self, arguments: &str) -> Result<String> {
         let mut command = self.command(arguments);
         let output = command.stdout(Stdio::piped()).stderr(Stdio::piped()).output();
         let output = output.with_context(|| format!("cannot start `{}`", shown(&command)))?;
         if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr).into_owned();
-            bail!("`{}` failed ({}):\n{said}", shown(&command), output.status);
+            let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+            bail!("`{}` failed ({}):\n{stderr}", shown(&command), output.status);
         }
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }

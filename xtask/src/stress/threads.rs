@@ -55,7 +55,7 @@ pub(super) fn attempt(trial: &Trial<'_>) -> Result<Vec<Finding>> {
     }])
 }
 
-/// What is run, and how many methods there are.
+/// The cases to run, and the number of methods.
 fn cases(trial: &Trial<'_>) -> Result<(Vec<String>, usize)> {
     let listed = Listed::of(trial.program)?;
     if trial.short {
@@ -71,7 +71,7 @@ fn cases(trial: &Trial<'_>) -> Result<(Vec<String>, usize)> {
             cases.push(format!("--method {} --boost {}", method.name, method.taken.join(",")));
         }
     }
-    // The first is the one that all methods have been run on.
+    // All methods have already been run on the first backbone.
     cases.extend(
         listed.backbones[1..]
             .iter()

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{Finding, Trial};
 
-/// What is sent, and what it is refused as.
+/// The kinds of bad update, each with the reason for which it must be refused.
 const KINDS: [(&str, &str); 10] = [
     ("nan", "not-finite"),
     ("inf", "not-finite"),
@@ -62,23 +62,21 @@ pub(super) fn attempt(trial: &Trial<'_>) -> Result<Vec<Finding>> {
     }])
 }
 
-/// Whether every number of the model is; accuracy says nothing, since a model of NaN still predicts
-/// some class.
+/// Whether every number of the model is finite. Accuracy cannot show this, since a model of NaN
+/// still predicts some class.
 fn model_is_finite(folder: &Path) -> Result<bool> {
     let path = folder.join("model.safetensors");
     let bytes = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
-    // The length of the header, the header, then all numbers, which are of four bytes each.
+    // The file has the length of the header, the header, then all numbers of four bytes each.
     let length = bytes.first_chunk::<8>().map_or(0, |length| u64::from_le_bytes(*length) as usize);
     let numbers = bytes.get(8 + length..).filter(|numbers| !numbers.is_empty());
     let numbers = numbers.with_context(|| format!("{} holds no numbers", path.display()))?;
     ensure!(numbers.len().is_multiple_of(4), "{} is damaged", path.display());
-    let finite = |bytes: &[u8]| {
-        bytes.first_chunk().is_some_and(|bytes| f32::from_le_bytes(*bytes).is_finite())
-    };
-    Ok(numbers.chunks_exact(4).all(finite))
+    let (numbers, _) = numbers.as_chunks::<4>();
+    Ok(numbers.iter().all(|bytes| f32::from_le_bytes(*bytes).is_finite()))
 }
 
-/// How many rounds record that the attacker, and no other client, was refused for this reason.
+/// The number of rounds in which the malicious client, and no other, was refused for this reason.
 fn named(folder: &Path, reason: &str) -> Result<usize> {
     let path = folder.join("rounds.jsonl");
     let text =
@@ -88,8 +86,9 @@ fn named(folder: &Path, reason: &str) -> Result<usize> {
         let round: Value =
             serde_json::from_str(line).with_context(|| format!("{} is damaged", path.display()))?;
         let refused = round["refused"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let only = |one: &Value| one["client"] == ATTACKER && one["reason"] == reason;
-        rounds += usize::from(refused.len() == 1 && only(&refused[0]));
+        if let [only] = refused {
+            rounds += usize::from(only["client"] == ATTACKER && only["reason"] == reason);
+        }
     }
     Ok(rounds)
 }

@@ -123,47 +123,51 @@ impl Compare {
 
     /// The configuration of each dataset; they differ only in what the dataset's protocol sets.
     fn configs(&self) -> Result<Vec<Checked<Config>>> {
-        let refuse =
-            |place: &str, reason: &str, advice| Err(Error::usage(place, reason, advice).into());
+        self.check_usage()?;
+        if self.data.is_empty() {
+            return Ok(vec![self.config_for(None)?]);
+        }
+        self.data.iter().map(|data| self.config_for(Some(data))).collect()
+    }
+
+    /// Refuses flags and arguments that have no meaning in a comparison.
+    fn check_usage(&self) -> Result<(), Error> {
         if self.protocol.sets("dataset") {
-            return refuse(
+            return Err(Error::usage(
                 "--set dataset",
                 "expected datasets as arguments",
                 "Name them: boostfgl compare cora citeseer.",
-            );
+            ));
         }
         if self.protocol.sets("method") {
-            return refuse("--set method", "expected methods in --methods", "Use --methods a,b,c.");
+            let reason = "expected methods in --methods";
+            return Err(Error::usage("--set method", reason, "Use --methods a,b,c."));
         }
         if self.protocol.partition.is_some() && self.data.len() > 1 {
             let reason = format!(
                 "expected one dataset, since a partition belongs to one graph, found {}",
                 self.data.len()
             );
-            return refuse(
-                "--partition",
-                &reason,
-                "Compare on one dataset at a time, or leave --partition out.",
-            );
+            let advice = "Compare on one dataset at a time, or leave --partition out.";
+            return Err(Error::usage("--partition", reason, advice));
         }
         for (at, name) in self.data.iter().enumerate() {
             if self.data[..at].contains(name) {
                 let reason = format!("expected every dataset once, found `{name}` twice");
-                return refuse("DATA", &reason, "Leave one of them out.");
+                return Err(Error::usage("DATA", reason, "Leave one of them out."));
             }
         }
-        let resolve = |data: Option<&str>| -> Result<Checked<Config>> {
-            let layers = self.protocol.layers(data, None)?;
-            let (config, _) = layers.resolve()?;
-            let methods = self.methods.split(',').filter_map(|stacked| stacked.split('+').next());
-            methods.map(str::trim).try_for_each(|method| layers.check_shortened(method))?;
-            // A comparison labels runs by their methods.
-            Ok(config.without_name())
-        };
-        if self.data.is_empty() {
-            return Ok(vec![resolve(None)?]);
-        }
-        self.data.iter().map(|data| resolve(Some(data))).collect()
+        Ok(())
+    }
+
+    /// The configuration of one dataset, by default the demo graph.
+    fn config_for(&self, data: Option<&str>) -> Result<Checked<Config>> {
+        let layers = self.protocol.layers(data, None)?;
+        let (config, _) = layers.resolve()?;
+        let methods = self.methods.split(',').filter_map(|stacked| stacked.split('+').next());
+        methods.map(str::trim).try_for_each(|method| layers.check_shortened(method))?;
+        // A comparison labels runs by their methods.
+        Ok(config.without_name())
     }
 
     /// Reads the datasets and their known flaws.
@@ -188,11 +192,12 @@ impl Compare {
             let names: Vec<String> = names.iter().map(|name| name::folder(name)).collect();
             Path::new("runs").join(format!("compare-{}", names.join("-")))
         });
-        let io = |source| unusable(boostfgl::report::Error::io(&folder, source));
         if folder.exists() && !folder.join(CellStore::FOLDER).is_dir() {
-            let found = folder.read_dir().map_err(io)?.next().transpose().map_err(io)?;
-            if let Some(found) = found {
-                let found = found.file_name().to_string_lossy().into_owned();
+            let first = folder.read_dir().and_then(|mut entries| entries.next().transpose());
+            let first =
+                first.map_err(|error| unusable(boostfgl::report::Error::io(&folder, error)))?;
+            if let Some(first) = first {
+                let found = first.file_name().to_string_lossy().into_owned();
                 let reason = format!(
                     "expected an empty folder or an earlier comparison, found `{found}` in it"
                 );
@@ -231,7 +236,7 @@ impl Compare {
     }
 }
 
-/// Each dataset's resolved configuration under config/.
+/// Writes the resolved configuration of each dataset to config/.
 fn write_configs(folder: &Path, datasets: &[Experiment]) -> Result<()> {
     let configs = folder.join("config");
     boostfgl::disk::create_dir_all(&configs).map_err(unusable)?;
@@ -242,7 +247,7 @@ fn write_configs(folder: &Path, datasets: &[Experiment]) -> Result<()> {
     Ok(())
 }
 
-/// The comparison in every form.
+/// Writes the comparison in every form.
 fn write_all(folder: &Path, comparison: &Comparison) -> Result<()> {
     let forms = [
         ("comparison.txt", comparison.text(Style::Plain)),
@@ -252,21 +257,20 @@ fn write_all(folder: &Path, comparison: &Comparison) -> Result<()> {
         ("comparison.tex", comparison.latex()),
         (Comparison::FILE, comparison.to_json()),
     ];
-    let unwritten = |error| Error::from(boostfgl::report::Error::from(error));
     // Removed first: old checksums must never describe new files.
-    Checksums::remove(folder).map_err(unwritten)?;
+    Checksums::remove(folder).map_err(Error::from)?;
     for (name, text) in &forms {
         write_atomic(folder.join(name), text.as_bytes()).map_err(Error::from)?;
     }
     let sums =
         Checksums::of(folder, forms.iter().map(|(name, _)| *name)).and_then(|sums| sums.write());
-    Ok(sums.map_err(unwritten)?)
+    Ok(sums.map_err(Error::from)?)
 }
 
-/// The report, with its line in the checksums of the comparison.
+/// Writes the report and its line in the checksums of the comparison.
 fn write_report(folder: &Path, html: &str) -> Result<()> {
     let written = Checksums::replace(&folder.join(RunFolder::REPORT), html.as_bytes(), true);
-    Ok(written.map_err(|error| Error::from(boostfgl::report::Error::from(error)))?)
+    Ok(written.map_err(Error::from)?)
 }
 
 /// An error if a cell failed: the tables are printed, but they are incomplete.

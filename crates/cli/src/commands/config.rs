@@ -72,6 +72,9 @@ fn annotated(config: &boostfgl::Config, sources: &BTreeMap<String, Source>) -> S
 
 /// Escapes control characters, which would end a comment or are not allowed in one.
 fn plain(text: &str) -> String {
-    let shown = |c: char| if c.is_control() { c.escape_default().collect() } else { c.to_string() };
-    text.chars().map(shown).collect()
+    let mut plain = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() { plain.extend(c.escape_default()) } else { plain.push(c) }
+    }
+    plain
 }

@@ -100,8 +100,9 @@ enum Action {
 
 /// The formats, from the table of readers.
 fn import_formats() -> String {
-    let line = |format: Format| format!("  {:<15} {}\n", format.name(), format.description());
-    let formats: String = Format::all().map(line).collect();
+    let formats: String = Format::all()
+        .map(|format| format!("  {:<15} {}\n", format.name(), format.description()))
+        .collect();
     format!("Formats:\n{formats}\n`boostfgl data formats` lists what each of them needs.")
 }
 
@@ -130,8 +131,8 @@ impl Data {
                     preset.name,
                     &preset.spec,
                     seed.unwrap_or(preset.seed),
-                    &mut |p, s| {
-                        phases.tell(p, s);
+                    &mut |phase, share| {
+                        phases.show(phase, share);
                     },
                 );
                 drop(phases);
@@ -183,7 +184,7 @@ impl Data {
 
     fn show(&self, name: &str, json: bool) -> Result<()> {
         let data = Named::named(name)?;
-        let Some(graph) = self.at_hand(&data)? else { return show_catalogued(&data, json) };
+        let Some(graph) = self.load_offline(&data)? else { return show_catalogued(&data, json) };
         let stats = Stats::of(&graph);
         if json {
             let about = match data {
@@ -203,9 +204,9 @@ impl Data {
     }
 
     /// The graph, if it can be read without the network.
-    fn at_hand(&self, data: &Named) -> Result<Option<Graph>> {
+    fn load_offline(&self, data: &Named) -> Result<Option<Graph>> {
         let mut phases = Phases::new(false);
-        match data.load(&self.flags.lookup(), None, &mut |phase, share| phases.tell(phase, share)) {
+        match data.load(&self.flags.lookup(), None, &mut |phase, share| phases.show(phase, share)) {
             Ok(graph) => Ok(Some(graph)),
             Err(Error::Graph(graph::Error::NotFound { .. })) => Ok(None),
             Err(error) => Err(error.into()),
@@ -221,8 +222,8 @@ impl Data {
         let located = self.flags.lookup().locate(dataset).map_err(Error::from)?;
         let unknown = located.check().map_err(Error::from)?.len();
         let graph = read_located(&located)?;
-        let wrong = catalogue::verify_counts(&graph, dataset);
-        if let Some(first) = wrong.first() {
+        let differences = catalogue::verify_counts(&graph, dataset);
+        if let Some(first) = differences.first() {
             let error = graph::Error::inconsistent(
                 located.path.display().to_string(),
                 "the published counts",
@@ -254,7 +255,7 @@ impl Data {
         let located =
             self.flags.lookup().fetch(dataset, &Http::default(), &mut |file, done, total| {
                 let share = total.map_or(0.0, |total| done as f64 / total.max(1) as f64);
-                phases.tell(&format!("fetching {file}"), share);
+                phases.show(&format!("fetching {file}"), share);
             });
         drop(phases);
         let located = located.map_err(Error::from)?;
@@ -294,6 +295,7 @@ fn write(graph: &Graph, to: &Path) -> Result<()> {
     ))
 }
 
+/// Adds the catalogue's facts on a dataset to a text.
 fn about(dataset: &Dataset, out: &mut String) {
     let _ = writeln!(out, "  {}", dataset.title);
     let _ = writeln!(out, "  origin     {}{}", dataset.origin, dataset.archive.unwrap_or_default());
@@ -350,8 +352,8 @@ fn formats() -> String {
     out
 }
 
+/// Adds the statistics of a graph to a text.
 fn describe(graph: &Graph, stats: &Stats, out: &mut String) {
-    let share = |x: Option<f64>| x.map_or_else(|| "–".to_owned(), |x| format!("{x:.3}"));
     let rows: [(&str, String); 9] = [
         ("nodes", thousands(stats.nodes)),
         (
@@ -375,11 +377,11 @@ fn describe(graph: &Graph, stats: &Stats, out: &mut String) {
             "homophily",
             format!(
                 "{} by edge, {} by node",
-                share(stats.edge_homophily),
-                share(stats.node_homophily)
+                three_decimals(stats.edge_homophily),
+                three_decimals(stats.node_homophily)
             ),
         ),
-        ("heterophilous", share(stats.heterophilous)),
+        ("heterophilous", three_decimals(stats.heterophilous)),
     ];
     for (name, value) in rows {
         let _ = writeln!(out, "  {name:<14} {value}");
@@ -390,4 +392,9 @@ fn describe(graph: &Graph, stats: &Stats, out: &mut String) {
         let bar = "█".repeat((40 * count).div_ceil(largest));
         let _ = writeln!(out, "    {name:<20} {:>9}  {bar}", thousands(count));
     }
+}
+
+/// A share with three decimals, or a dash.
+fn three_decimals(share: Option<f64>) -> String {
+    share.map_or_else(|| "–".to_owned(), |share| format!("{share:.3}"))
 }

@@ -99,6 +99,17 @@ pub(crate) struct Diagnose {
     printing: PrintFlags,
 }
 
+/// Checks that a target is a dataset. If it is the name of a command, the advice is that command.
+fn check_dataset(target: &str) -> Result<(), Error> {
+    let Err(error) = diagnose::dataset(target) else { return Ok(()) };
+    match (error, output::command_instead(target)) {
+        (Error::Usage { place, reason, .. }, Some(advice)) => {
+            Err(Error::usage(place, reason, advice))
+        }
+        (error, _) => Err(error),
+    }
+}
+
 /// The diagnostics and the metrics by group, below the options.
 fn listed_below() -> String {
     let mut text = format!("Diagnostics (--diagnostics):\n{}", diagnostics_list());
@@ -213,8 +224,8 @@ impl Diagnose {
         let missing: Vec<&str> = inquiry
             .diagnostics
             .iter()
-            .filter(|w| !recorded.contains(w))
-            .map(|which| which.name())
+            .filter(|kind| !recorded.contains(kind))
+            .map(|kind| kind.name())
             .collect();
         let mut last = format!("Recorded in {}", run.path().display());
         if !missing.is_empty() {
@@ -229,14 +240,7 @@ impl Diagnose {
 
     /// Recorded diagnostics do not need the data; they are compared if they are on this machine.
     fn check_data(&self, run: &RecordedRun) -> Result<()> {
-        let load = || -> boostfgl::Result<Graph> {
-            Data::named(&run.config()?.dataset)?.load(
-                &self.protocol.data_flags.lookup(),
-                None,
-                &mut |_, _| {},
-            )
-        };
-        match load() {
+        match self.load_offline(run) {
             Ok(graph) => self.compare_data(run, &graph),
             Err(error) => {
                 output::note(&format!(
@@ -247,9 +251,16 @@ impl Diagnose {
         }
     }
 
+    /// The graph of a run, if it can be read without the network.
+    fn load_offline(&self, run: &RecordedRun) -> boostfgl::Result<Graph> {
+        let lookup = self.protocol.data_flags.lookup();
+        Data::named(&run.config()?.dataset)?.load(&lookup, None, &mut |_, _| {})
+    }
+
+    /// Refuses data that differ from those of the run; notes what cannot be compared.
     fn compare_data(&self, run: &RecordedRun, graph: &Graph) -> Result<()> {
-        let unknown = run.check_data(graph.name(), &boostfgl::fingerprint::of(graph))?;
-        unknown.iter().for_each(|note| output::note(note));
+        let notes = run.check_data(graph.name(), &boostfgl::fingerprint::of(graph))?;
+        notes.iter().for_each(|note| output::note(note));
         Ok(())
     }
 
@@ -268,16 +279,7 @@ impl Diagnose {
 
     /// Trains on a dataset.
     fn train(&self, inquiry: &Inquiry) -> Result<()> {
-        if let Some(target) = &self.target {
-            diagnose::dataset(target).map_err(|error| {
-                match (error, output::command_instead(target)) {
-                    (Error::Usage { place, reason, .. }, Some(advice)) => {
-                        Error::usage(place, reason, advice)
-                    }
-                    (error, _) => error,
-                }
-            })?;
-        }
+        self.target.as_deref().map_or(Ok(()), check_dataset)?;
         if self.replay {
             let reason = format!(
                 "expected the folder of a run, found {}",
@@ -297,23 +299,16 @@ impl Diagnose {
         let (config, _) = layers.resolve()?;
         let answer = self.run(config, inquiry, |experiment, progress| {
             experiment.check_inputs()?;
-            let folder = self
-                .output
-                .out
-                .as_ref()
-                .map(|out| RunFolder::create(out, self.output.overwrite).map_err(unusable));
-            let folder = folder.transpose()?;
             // Without a folder there is nothing to save, and Ctrl-C ends the program at once.
-            let keeping = || CheckpointOptions {
+            let Some(out) = &self.output.out else {
+                return diagnose::train(experiment, inquiry, progress, None);
+            };
+            let folder = RunFolder::create(out, self.output.overwrite).map_err(unusable)?;
+            let options = CheckpointOptions {
                 stop: Some(signals::stop_flag()),
                 ..CheckpointOptions::default()
             };
-            diagnose::train(
-                experiment,
-                inquiry,
-                progress,
-                folder.as_ref().map(|folder| (folder, keeping())),
-            )
+            diagnose::train(experiment, inquiry, progress, Some((&folder, options)))
         })?;
         let digest = &answer.summary.digest[..12];
         let last = match &self.output.out {

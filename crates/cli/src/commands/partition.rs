@@ -52,15 +52,14 @@ impl Partition {
         let seeds = &experiment.config().seeds;
         let drawn = seeds
             .iter()
-            .map(|&s| Ok((s, experiment.partition(s)?)))
+            .map(|&seed| Ok((seed, experiment.partition(seed)?)))
             .collect::<Result<Vec<_>, Error>>()?;
         if let Some(path) = &self.output.out {
             let parts: Vec<_> = drawn.iter().map(|(seed, partition)| (*seed, partition)).collect();
-            let unwritten = |error| Error::from(boostfgl::report::Error::from(error));
             // Removed first: an old checksum must never describe a new partition.
-            Checksums::remove_sidecar(path).map_err(unwritten)?;
+            Checksums::remove_sidecar(path).map_err(Error::from)?;
             file::write(path, experiment.graph(), &parts).map_err(Error::from)?;
-            Checksums::write_sidecar(path).map_err(unwritten)?;
+            Checksums::write_sidecar(path).map_err(Error::from)?;
         }
         let described =
             drawn.iter().map(|(seed, p)| (seed, Description::new(experiment.graph(), p)));

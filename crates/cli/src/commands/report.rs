@@ -8,7 +8,7 @@ use boostfgl::fairness::frame::MIN_GROUP;
 use boostfgl::report::chart::Chart;
 use boostfgl::report::export::{Format, export, export_comparisons, standalone};
 use boostfgl::report::figure::{FIGURES, Figure};
-use boostfgl::report::{ComparisonView, Metrics, Results, RunFolder, write_atomic};
+use boostfgl::report::{Metrics, Results, RunFolder, write_atomic};
 use boostfgl::sources::Sources;
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -78,13 +78,7 @@ fn metrics_help() -> String {
 impl Report {
     pub(crate) fn execute(&self) -> Result<()> {
         if self.figure.iter().any(|name| name == "list") {
-            let line = |figure: &Figure| {
-                let same = figure
-                    .same_as
-                    .map(|other| format!(" (only for `reproduce`; for runs, see {other})"));
-                format!("{:<12} {}{}\n", figure.name, figure.about, same.unwrap_or_default())
-            };
-            return output::print(&FIGURES.iter().map(line).collect::<String>());
+            return output::print(&FIGURES.iter().map(listed).collect::<String>());
         }
         if self.runs.is_empty() {
             let advice = "Name a folder: boostfgl report runs/cora/fedavg --figure gsd.";
@@ -123,17 +117,10 @@ impl Report {
         if self.figure.iter().any(|name| name == "all") {
             return Ok(FIGURES.iter().collect());
         }
-        let named = |name: &String| {
-            Figure::named(name).ok_or_else(|| {
-                let names: Vec<&str> = FIGURES.iter().map(|figure| figure.name).collect();
-                let near = boostfgl::graph::nearest(name, names.iter().copied());
-                let near = near.map_or(String::new(), |near| format!(" (did you mean `{near}`?)"));
-                let reason = format!("expected one of {}, found `{name}`{near}", names.join(", "));
-                Error::usage("--figure", reason, "`boostfgl report --figure list` describes them.")
-                    .into()
-            })
-        };
-        self.figure.iter().map(named).collect()
+        self.figure
+            .iter()
+            .map(|name| Figure::named(name).ok_or_else(|| unknown_figure(name).into()))
+            .collect()
     }
 
     /// Writes the page.
@@ -238,6 +225,23 @@ impl Report {
     }
 }
 
+/// A figure's line in `--figure list`.
+fn listed(figure: &Figure) -> String {
+    let same =
+        figure.same_as.map(|other| format!(" (only for `reproduce`; for runs, see {other})"));
+    format!("{:<12} {}{}\n", figure.name, figure.about, same.unwrap_or_default())
+}
+
+/// The error for a figure that does not exist.
+fn unknown_figure(name: &str) -> Error {
+    let names: Vec<&str> = FIGURES.iter().map(|figure| figure.name).collect();
+    let near = boostfgl::graph::nearest(name, names.iter().copied());
+    let near = near.map_or(String::new(), |near| format!(" (did you mean `{near}`?)"));
+    let reason = format!("expected one of {}, found `{name}`{near}", names.join(", "));
+    Error::usage("--figure", reason, "`boostfgl report --figure list` describes them.")
+}
+
+/// A number with a noun, such as `2 runs`.
 fn counted(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
@@ -255,9 +259,9 @@ fn charts(figure: &Figure, sources: &Sources) -> Vec<Chart> {
             charts.extend(boostfgl::report::page::sweeps(&sources.views));
         }
     }
-    let of_comparison =
-        |view: &ComparisonView| figure.charts(&Results::of_comparison(figure.experiment, view));
-    charts.extend(sources.comparisons.iter().flat_map(of_comparison));
+    for view in &sources.comparisons {
+        charts.extend(figure.charts(&Results::of_comparison(figure.experiment, view)));
+    }
     charts
 }
 
@@ -329,18 +333,18 @@ fn is_own(page: &Path, sources: &Sources) -> bool {
 
 /// Writes the page and updates its checksum if it has one; in a run folder it always gets one.
 fn write_page(to: &Path, html: &str, own: bool) -> Result<()> {
-    ready(to)?;
+    prepare_folder(to)?;
     Ok(Checksums::replace(to, html.as_bytes(), own).map_err(super::run::unusable)?)
 }
 
 /// Writes a file and creates its folder if necessary.
 fn write_new(to: &Path, bytes: &[u8]) -> Result<()> {
-    ready(to)?;
+    prepare_folder(to)?;
     Ok(write_atomic(to, bytes).map_err(super::run::unusable)?)
 }
 
 /// Checks that a file can be written there, and creates its folder if necessary.
-fn ready(to: &Path) -> Result<()> {
+fn prepare_folder(to: &Path) -> Result<()> {
     if to.is_dir() {
         let advice = "Name a file inside the folder.";
         return Err(Error::usage(
@@ -356,7 +360,7 @@ fn ready(to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Hands a file to whatever shows web pages here.
+/// Opens a file in the default browser.
 fn open(path: &Path) -> Result<()> {
     let program = match std::env::consts::OS {
         "macos" => "open",

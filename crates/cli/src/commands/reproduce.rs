@@ -115,7 +115,7 @@ impl Reproduce {
                 Ok(timed) => ran.push(timed),
                 Err(error) if plans.len() == 1 => return Err(error),
                 Err(error) => {
-                    output::tell(&format!("note: {name} did not run: {error}"));
+                    output::print_stderr(&format!("note: {name} did not run: {error}"));
                     failed = failed.or(Some(error));
                 }
             }
@@ -135,25 +135,21 @@ impl Reproduce {
 
     /// Refuses to replace full results by those of `--quick`.
     fn check_results(&self, names: &[&str]) -> Result<()> {
-        let kept = |name: &&&str| {
-            let path = self.folder().join(format!("{name}.json"));
-            self.quick && Results::read(&path).is_ok_and(|results| !results.origin.quick)
-        };
-        match names.iter().find(kept) {
-            None => Ok(()),
-            Some(name) => {
-                let place = self.folder().display().to_string();
+        if !self.quick {
+            return Ok(());
+        }
+        let folder = self.folder();
+        for name in names {
+            let path = folder.join(format!("{name}.json"));
+            if Results::read(&path).is_ok_and(|results| !results.origin.quick) {
                 let reason = format!(
                     "expected a folder without full results for --quick, found those of {name}"
                 );
-                Err(Error::usage(
-                    place,
-                    reason,
-                    "Choose another folder with --out, or leave --quick out.",
-                )
-                .into())
+                let advice = "Choose another folder with --out, or leave --quick out.";
+                return Err(Error::usage(folder.display().to_string(), reason, advice).into());
             }
         }
+        Ok(())
     }
 
     /// The names of the experiments to run, each once; none for `document`.
@@ -217,10 +213,10 @@ impl Reproduce {
     /// Runs one experiment, writes its files and prints its tables.
     fn run(&self, name: &str, plan: &Plan, laboratory: &mut Laboratory) -> Result<Timed> {
         if !self.printing.quiet {
-            output::tell(&format!("{name}: {}", plan.title));
+            output::print_stderr(&format!("{name}: {}", plan.title));
             let smaller = if self.quick { Plan::named(name)?.smaller() } else { Vec::new() };
             if !smaller.is_empty() {
-                output::tell(&format!("{name}: --quick, with {}", smaller.join(", ")));
+                output::print_stderr(&format!("{name}: --quick, with {}", smaller.join(", ")));
             }
         }
         let begun = Instant::now();
@@ -259,7 +255,7 @@ impl Reproduce {
         command
     }
 
-    /// The document of everything in the folder, and the verdicts on what was asked for.
+    /// Writes the document of everything in the folder, and prints the verdicts on what was run.
     fn conclude(&self, ran: &[Timed], begun: Instant) -> Result<()> {
         let out = self.folder();
         let all = document::read_all(&out)?;
@@ -299,7 +295,7 @@ struct Timed {
     seconds: f64,
 }
 
-/// The name of a dataset as the catalogue has it, whatever its case or alias.
+/// The name of a dataset in the catalogue; other spellings and aliases are accepted.
 fn official(name: &str) -> Result<String> {
     Ok(match boostfgl::Data::named(name)? {
         boostfgl::Data::Catalogued(dataset) => dataset.name.to_owned(),
@@ -319,25 +315,28 @@ fn known(name: &str) -> Result<&'static str> {
     }
 }
 
+/// The experiments with their titles and numbers of cells.
 fn listed() -> Result<String> {
     let mut text = String::new();
     for name in NAMES {
         let plan = Plan::named(name)?;
         let quick = plan.clone().quickly();
-        let cells = |plan: &Plan| {
-            plan.variants().iter().map(|variant| variant.datasets.len()).sum::<usize>()
-                * plan.methods.len()
-                * plan.seeds
-        };
         text.push_str(&format!("{name:<12} {} ({})\n", plan.title, plan.paper));
         text.push_str(&format!(
             "{:<12} {} cells, {} with --quick\n",
             "",
-            cells(&plan),
-            cells(&quick)
+            number_of_cells(&plan),
+            number_of_cells(&quick)
         ));
     }
     Ok(text)
+}
+
+/// The number of cells of a plan.
+fn number_of_cells(plan: &Plan) -> usize {
+    plan.variants().iter().map(|variant| variant.datasets.len()).sum::<usize>()
+        * plan.methods.len()
+        * plan.seeds
 }
 
 /// A table of the time that each experiment took.

@@ -1,6 +1,6 @@
 //! `boostfgl resume`.
 
-use super::run::{Done, print_json, print_tables, write_report};
+use super::run::{FinishedRun, print_json, print_tables, write_report};
 use crate::args::{DataFlags, PaceFlags, PrintFlags, ResourceFlags};
 use crate::output;
 use crate::progress::Rounds;
@@ -46,88 +46,96 @@ impl Resume {
     pub(crate) fn execute(&self) -> Result<()> {
         self.resources.limit()?;
         let pool = self.resources.pool()?;
-        let keeping =
+        let options =
             CheckpointOptions { schedule: self.pace.pace()?, stop: Some(signals::stop_flag()) };
-        let runs = runs_in(&self.run);
-        if runs.is_empty() {
+        let folders = runs_in(&self.run);
+        if folders.is_empty() {
             // Returns the error that names what is missing.
             UnfinishedRun::open(&self.run)?;
         }
-        let (mut done, mut diagnostics) = (Vec::new(), Vec::new());
-        for path in &runs {
-            if !is_unfinished(path) {
+        let (mut runs, mut diagnostics) = (Vec::new(), Vec::new());
+        for folder in &folders {
+            if is_unfinished(folder) {
+                let unfinished = UnfinishedRun::open(folder)?;
+                runs.push(self.complete(&unfinished, folder, options, &pool)?);
+                diagnostics = unfinished.diagnostics().to_vec();
+            } else {
                 if !self.printing.quiet {
-                    output::note(&format!("{} is already finished", path.display()));
+                    output::note(&format!("{} is already finished", folder.display()));
                 }
-                done.push(finished(path)?);
-                continue;
+                runs.push(finished(folder)?);
             }
-            let stopped = UnfinishedRun::open(path)?;
-            let config = stopped.config().clone();
-            let (_, graph) = self.data_flags.load(&config.dataset, self.printing.quiet)?;
-            let experiment = pool.install(|| Experiment::new(config, graph))?;
-            let experiment = experiment.with_diagnostics(stopped.diagnostics().to_vec());
-            self.resources.check(&experiment, &pool)?;
-            let config = experiment.config();
-            let mut rounds = Rounds::new(
-                &config.method,
-                config.seeds.len(),
-                config.fed.rounds,
-                self.printing.quiet,
-            );
-            let run = pool.install(|| experiment.resume(&mut rounds, stopped.folder(), keeping));
-            let run = run.map_err(|error| match error {
-                // If several runs were resumed together, the hint names their common folder.
-                Error::Stopped { seed, round, .. } => {
-                    Error::Stopped { folder: self.run.clone(), seed, round }
-                }
-                other => other,
-            })?;
-            run.refusals().iter().chain(&run.note).for_each(|note| output::note(note));
-            diagnostics = stopped.diagnostics().to_vec();
-            done.push(Done {
-                diagnostics: diagnose::diagnostics_file(&run.seeds),
-                summary: run.summary,
-                folder: path.clone(),
-            });
         }
-        let together = (runs.len() > 1 || runs[0] != self.run).then_some(self.run.as_path());
         if diagnostics.is_empty() {
             // Runs that were finished before show everything they recorded.
-            diagnostics = done
-                .iter()
-                .filter_map(|done| done.diagnostics.as_ref())
-                .flat_map(DiagnosticsFile::recorded)
-                .collect();
+            let files = runs.iter().filter_map(|run| run.diagnostics.as_ref());
+            diagnostics = files.flat_map(DiagnosticsFile::recorded).collect();
         }
-        let report = write_report(&done, together)?;
+        let together = (folders.len() > 1 || folders[0] != self.run).then_some(self.run.as_path());
+        let report = write_report(&runs, together)?;
         if self.printing.json {
-            print_json(&done, &diagnostics)
+            print_json(&runs, &diagnostics)
         } else {
-            print_tables(&done, &diagnostics, &[], &report)
+            print_tables(&runs, &diagnostics, &[], &report)
         }
+    }
+
+    /// Trains the remaining rounds of a run.
+    fn complete(
+        &self,
+        unfinished: &UnfinishedRun,
+        folder: &Path,
+        options: CheckpointOptions<'_>,
+        pool: &rayon::ThreadPool,
+    ) -> Result<FinishedRun> {
+        let config = unfinished.config().clone();
+        let (_, graph) = self.data_flags.load(&config.dataset, self.printing.quiet)?;
+        let experiment = pool.install(|| Experiment::new(config, graph))?;
+        let experiment = experiment.with_diagnostics(unfinished.diagnostics().to_vec());
+        self.resources.check(&experiment, pool)?;
+        let config = experiment.config();
+        let mut rounds =
+            Rounds::new(&config.method, config.seeds.len(), config.fed.rounds, self.printing.quiet);
+        let run = pool.install(|| experiment.resume(&mut rounds, unfinished.folder(), options));
+        let run = run.map_err(|error| match error {
+            // If several runs are resumed together, the hint names their common folder.
+            Error::Stopped { seed, round, .. } => {
+                Error::Stopped { folder: self.run.clone(), seed, round }
+            }
+            other => other,
+        })?;
+        run.refusals().iter().chain(&run.note).for_each(|note| output::note(note));
+        Ok(FinishedRun {
+            diagnostics: diagnose::diagnostics_file(&run.seeds),
+            summary: run.summary,
+            folder: folder.to_path_buf(),
+        })
     }
 }
 
-/// A run with a summary. A crash may have left its report or a temporary file undone: finish it.
-fn finished(path: &Path) -> Result<Done> {
-    let read = || -> Result<(Summary, Option<DiagnosticsFile>), boostfgl::report::Error> {
-        let folder = RunFolder::open(path)?.take()?;
-        folder.check(RunFolder::SUMMARY)?;
-        folder.tidy()?;
-        let found = folder.file(RunFolder::DIAGNOSTICS);
-        let diagnostics = match found.exists() {
-            true => {
-                folder.check(RunFolder::DIAGNOSTICS)?;
-                Some(DiagnosticsFile::read(&found)?)
-            }
-            false => None,
-        };
-        Ok((folder.summary()?, diagnostics))
-    };
-    let (summary, diagnostics) = read().map_err(Error::from)?;
+/// A run that has its summary. If a crash left a temporary file or no report, this is repaired.
+fn finished(path: &Path) -> Result<FinishedRun> {
+    let (summary, diagnostics) = read_finished(path).map_err(Error::from)?;
     if !path.join(RunFolder::REPORT).exists() {
         boostfgl::write_report(&RunFolder::open(path).map_err(Error::from)?)?;
     }
-    Ok(Done { summary, diagnostics, folder: path.to_path_buf() })
+    Ok(FinishedRun { summary, diagnostics, folder: path.to_path_buf() })
+}
+
+/// Removes temporary files of a finished run, and reads its summary and diagnostics.
+fn read_finished(
+    path: &Path,
+) -> Result<(Summary, Option<DiagnosticsFile>), boostfgl::report::Error> {
+    // The lock is held until everything is read.
+    let folder = RunFolder::open(path)?.take()?;
+    folder.check(RunFolder::SUMMARY)?;
+    folder.tidy()?;
+    let file = folder.file(RunFolder::DIAGNOSTICS);
+    let diagnostics = if file.exists() {
+        folder.check(RunFolder::DIAGNOSTICS)?;
+        Some(DiagnosticsFile::read(&file)?)
+    } else {
+        None
+    };
+    Ok((folder.summary()?, diagnostics))
 }

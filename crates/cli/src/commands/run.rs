@@ -16,7 +16,9 @@ use boostfgl::report::page::Report;
 use boostfgl::report::{
     Depth, DiagnosisReport, DiagnosticsFile, RunFolder, RunView, Summary, Table, name, write_atomic,
 };
-use boostfgl::{CheckpointOptions, CheckpointSchedule, Error, Experiment, Layers, diagnose};
+use boostfgl::{
+    CheckpointOptions, CheckpointSchedule, Config, Error, Experiment, Layers, diagnose,
+};
 use clap::Args;
 use std::path::{Path, PathBuf};
 
@@ -61,14 +63,25 @@ pub(crate) struct Run {
     printing: PrintFlags,
 }
 
-/// The methods that are compared when none is named.
+/// The methods that are compared if none is given.
 const DEFAULT_METHODS: [&str; 2] = ["fedavg", "boostfgl"];
 
 /// A finished run, to be printed.
-pub(super) struct Done {
+pub(super) struct FinishedRun {
     pub(super) summary: Summary,
     pub(super) diagnostics: Option<DiagnosticsFile>,
     pub(super) folder: PathBuf,
+}
+
+impl FinishedRun {
+    /// The summary as JSON, with the diagnostics of these kinds.
+    fn with_diagnostics(&self, kinds: &[DiagnosticKind]) -> Result<serde_json::Value> {
+        let mut document = serde_json::to_value(&self.summary)?;
+        if let Some(found) = &self.diagnostics {
+            document["diagnostics"] = serde_json::to_value(found.only(kinds))?;
+        }
+        Ok(document)
+    }
 }
 
 /// The first line of the help of `--diagnostics`.
@@ -95,21 +108,7 @@ impl Run {
         let layers = self.layers()?;
         let (config, sources) = layers.resolve()?;
         without_effect(&config, &sources).iter().for_each(|warning| output::note(warning));
-        let methods: Vec<String> = if layers.sets("method") {
-            vec![config.method.clone()]
-        } else {
-            DEFAULT_METHODS.iter().map(|m| (*m).to_owned()).collect()
-        };
-        if let Some(name) = config.name.as_ref().filter(|_| methods.len() > 1) {
-            let reason =
-                format!("expected one run to name `{name}`, found two: {}", methods.join(" and "));
-            return Err(Error::usage(
-                "--name",
-                reason,
-                "Choose one with --method, or leave the name out.",
-            )
-            .into());
-        }
+        let methods = methods(&layers, &config)?;
         let (data, graph) =
             self.training.protocol.data_flags.load(&config.dataset, self.printing.quiet)?;
         let boosts = config.boosts.clone();
@@ -119,14 +118,14 @@ impl Run {
         base.check_inputs()?;
         self.check_folders(&methods)?;
         let together = self.together(&base, methods.len() > 1)?;
-        let plan = |method: &String| -> Result<(Experiment, RunFolder)> {
+        let mut planned = Vec::new();
+        for method in &methods {
             // Without a method, `--boost` applies to BoostFGL, not to the base FedAvg.
             let own = boosts.clone().filter(|_| methods.len() == 1 || method != "fedavg");
             let experiment = base.with_method(method, own)?;
             let folder = self.folder(&experiment, together.as_deref())?;
-            Ok((experiment, folder))
-        };
-        let planned = methods.iter().map(plan).collect::<Result<Vec<_>>>()?;
+            planned.push((experiment, folder));
+        }
         let runs = self.run_planned(&planned, together.as_deref(), pace, &pool)?;
         let report = write_report(&runs, together.as_deref())?;
         let notes: Vec<&str> = Some(data.flaws()).into_iter().filter(|f| !f.is_empty()).collect();
@@ -153,13 +152,13 @@ impl Run {
         together: Option<&Path>,
         pace: CheckpointSchedule,
         pool: &rayon::ThreadPool,
-    ) -> Result<Vec<Done>> {
+    ) -> Result<Vec<FinishedRun>> {
         // All runs are announced before the first one trains, so that `resume` continues all of
         // them.
         if planned.len() > 1 {
             planned.iter().try_for_each(|(experiment, folder)| experiment.announce(folder))?;
         }
-        let keeping = CheckpointOptions { schedule: pace, stop: Some(signals::stop_flag()) };
+        let options = CheckpointOptions { schedule: pace, stop: Some(signals::stop_flag()) };
         let mut runs = Vec::new();
         for (at, (experiment, folder)) in planned.iter().enumerate() {
             let config = experiment.config();
@@ -170,30 +169,12 @@ impl Run {
                 self.printing.quiet,
             );
             let run =
-                pool.install(|| experiment.run_with_checkpoints(&mut rounds, folder, keeping));
+                pool.install(|| experiment.run_with_checkpoints(&mut rounds, folder, options));
             drop(rounds);
-            let run = run.map_err(|error| match (error, together) {
-                (Error::Stopped { seed, round, .. }, Some(all)) => {
-                    Error::Stopped { folder: all.into(), seed, round }
-                }
-                (stopped @ Error::Stopped { .. }, None) => stopped,
-                (failed, _) => {
-                    // An invalid request must not be resumed.
-                    if failed.is_input() {
-                        planned[at..].iter().for_each(|(_, folder)| folder.discard_announcement());
-                    }
-                    if is_unfinished(folder.path()) {
-                        let command = output::resume_command(together.unwrap_or(folder.path()));
-                        output::note(&format!(
-                            "finished rounds are saved; to continue once the cause is fixed: {command}"
-                        ));
-                    }
-                    failed
-                }
-            })?;
+            let run = run.map_err(|error| after_failure(error, &planned[at..], together))?;
             run.refusals().iter().chain(&run.note).for_each(|note| output::note(note));
             let diagnostics = diagnose::diagnostics_file(&run.seeds);
-            runs.push(Done {
+            runs.push(FinishedRun {
                 summary: run.summary,
                 diagnostics,
                 folder: folder.path().to_path_buf(),
@@ -260,9 +241,50 @@ impl Run {
     }
 }
 
+/// The methods to run: the configured one, or the default ones. A name is for one run only.
+fn methods(layers: &Layers, config: &Config) -> Result<Vec<String>> {
+    if layers.sets("method") {
+        return Ok(vec![config.method.clone()]);
+    }
+    if let Some(name) = &config.name {
+        let reason = format!(
+            "expected one run to name `{name}`, found two: {}",
+            DEFAULT_METHODS.join(" and ")
+        );
+        let advice = "Choose one with --method, or leave the name out.";
+        return Err(Error::usage("--name", reason, advice).into());
+    }
+    Ok(DEFAULT_METHODS.map(str::to_owned).to_vec())
+}
+
+/// The error to report if the first of these runs failed or was stopped. A hint names the folder
+/// that contains all runs, so that `resume` continues all of them.
+fn after_failure(
+    error: Error,
+    planned: &[(Experiment, RunFolder)],
+    together: Option<&Path>,
+) -> Error {
+    if let Error::Stopped { folder, seed, round } = error {
+        let folder = together.map_or(folder, Path::to_path_buf);
+        return Error::Stopped { folder, seed, round };
+    }
+    // An invalid request must not be resumed.
+    if error.is_input() {
+        planned.iter().for_each(|(_, folder)| folder.discard_announcement());
+    }
+    let folder = planned[0].1.path();
+    if is_unfinished(folder) {
+        let command = output::resume_command(together.unwrap_or(folder));
+        output::note(&format!(
+            "finished rounds are saved; to continue once the cause is fixed: {command}"
+        ));
+    }
+    error
+}
+
 /// Writes one report of several methods next to their folders and returns its path. A single run
 /// already has its report.
-pub(super) fn write_report(runs: &[Done], together: Option<&Path>) -> Result<PathBuf> {
+pub(super) fn write_report(runs: &[FinishedRun], together: Option<&Path>) -> Result<PathBuf> {
     let Some(folder) = together else { return Ok(runs[0].folder.join(RunFolder::REPORT)) };
     let views = runs
         .iter()
@@ -271,12 +293,9 @@ pub(super) fn write_report(runs: &[Done], together: Option<&Path>) -> Result<Pat
     let report = Report::new(views.map_err(Error::from)?);
     let to = folder.join(RunFolder::REPORT);
     // This report belongs to no run folder, so its checksum gets a file of its own.
-    let write = || {
-        Checksums::remove_sidecar(&to)?;
-        write_atomic(&to, report.html().as_bytes())?;
-        Checksums::write_sidecar(&to)
-    };
-    write().map_err(|error| Error::from(boostfgl::report::Error::from(error)))?;
+    Checksums::remove_sidecar(&to).map_err(Error::from)?;
+    write_atomic(&to, report.html().as_bytes()).map_err(Error::from)?;
+    Checksums::write_sidecar(&to).map_err(Error::from)?;
     Ok(to)
 }
 
@@ -315,32 +334,32 @@ fn unusable_in(error: impl Into<boostfgl::report::Error>, together: Option<&Path
     }
 }
 
-pub(super) fn print_json(runs: &[Done], diagnostics: &[DiagnosticKind]) -> Result<()> {
-    let document = |run: &Done| -> Result<serde_json::Value> {
-        let mut document = serde_json::to_value(&run.summary)?;
-        if let Some(found) = &run.diagnostics {
-            document["diagnostics"] = serde_json::to_value(found.only(diagnostics))?;
-        }
-        Ok(document)
-    };
+/// Prints runs as one JSON document, with the diagnostics of these kinds.
+pub(super) fn print_json(runs: &[FinishedRun], diagnostics: &[DiagnosticKind]) -> Result<()> {
     let text = match runs {
         // The same bytes as summary.json.
-        [Done { summary, diagnostics: None, .. }] => summary.to_json(),
-        [run] => format!("{}\n", serde_json::to_string_pretty(&document(run)?)?),
+        [FinishedRun { summary, diagnostics: None, .. }] => summary.to_json(),
+        [run] => {
+            format!("{}\n", serde_json::to_string_pretty(&run.with_diagnostics(diagnostics)?)?)
+        }
         _ if runs.iter().all(|run| run.diagnostics.is_none()) => {
             let all: Vec<&Summary> = runs.iter().map(|run| &run.summary).collect();
             format!("{}\n", serde_json::to_string_pretty(&serde_json::json!({ "runs": all }))?)
         }
         _ => {
-            let all = runs.iter().map(document).collect::<Result<Vec<_>>>()?;
+            let all = runs
+                .iter()
+                .map(|run| run.with_diagnostics(diagnostics))
+                .collect::<Result<Vec<_>>>()?;
             format!("{}\n", serde_json::to_string_pretty(&serde_json::json!({ "runs": all }))?)
         }
     };
     output::print(&text)
 }
 
+/// Prints the tables of runs, the diagnostics of these kinds, and where the runs were written.
 pub(super) fn print_tables(
-    runs: &[Done],
+    runs: &[FinishedRun],
     diagnostics: &[DiagnosticKind],
     notes: &[&str],
     report: &Path,
@@ -354,7 +373,7 @@ pub(super) fn print_tables(
     for note in notes {
         text.push_str(&format!("Note: {note}\n\n"));
     }
-    for Done { summary, diagnostics: found, .. } in runs {
+    for FinishedRun { summary, diagnostics: found, .. } in runs {
         if let Some(found) = found {
             let report =
                 DiagnosisReport::new(title(summary), found).only(diagnostics).beside(summary);
@@ -364,7 +383,7 @@ pub(super) fn print_tables(
     }
     let labels = name::distinct_labels(&summaries);
     let width = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0).max(10);
-    for (Done { summary, folder, .. }, label) in runs.iter().zip(labels) {
+    for (FinishedRun { summary, folder, .. }, label) in runs.iter().zip(labels) {
         text.push_str(&format!(
             "{label:<width$} {} (digest {}, {:.1} s CPU time, {:.0} MiB)\n",
             folder.display(),

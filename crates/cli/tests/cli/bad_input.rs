@@ -1,14 +1,14 @@
-//! What is wrong is said in one line, with what to do in another, and nothing is written.
+//! Invalid input gives one line with the error and one with advice, and nothing is written.
 
 use crate::common::{Place, TINY, write_own_data};
 
-/// A run of one method that would write to `out`.
+/// The arguments of a run of one method that would write to `out`.
 fn run(rest: &str) -> String {
     format!("run --rounds 2 --set model.hidden=8 --method fedavg --out out {rest}")
 }
 
 #[test]
-fn names_that_nothing_has() {
+fn unknown_names_are_refused() {
     let place = Place::new();
     for (rest, wanted) in [
         ("coar", "unknown dataset `coar` (did you mean `cora`?)"),
@@ -56,7 +56,7 @@ fn names_that_nothing_has() {
 }
 
 #[test]
-fn numbers_out_of_range() {
+fn numbers_out_of_range_are_refused() {
     let place = Place::new();
     for (rest, wanted) in [
         ("--clients 9999", "9999 clients: K larger than the graph, which has 2708 nodes"),
@@ -169,12 +169,12 @@ fn numbers_out_of_range() {
     place.refused_with("run --rounds 0", &["fed.rounds: expected at least 1, found 0"]);
 }
 
-/// A million is a width that can be output, and that no machine of today holds on this graph; nobody
-/// has to say `--memory`.
+/// A width of a million is a valid setting, but exceeds the memory of today's machines on this
+/// graph. It is refused without `--memory`.
 #[test]
-fn runs_that_the_machine_cannot_hold() {
+fn runs_that_exceed_the_memory_of_the_machine_are_refused() {
     if !std::path::Path::new("/proc/meminfo").exists() {
-        eprintln!("left out: this system does not tell how much memory it has");
+        eprintln!("skipped: the memory of this system is unknown");
         return;
     }
     let place = Place::new();
@@ -195,7 +195,7 @@ fn runs_that_the_machine_cannot_hold() {
 }
 
 #[test]
-fn command_lines_that_are_none() {
+fn invalid_command_lines_are_refused() {
     let place = Place::new();
     for (arguments, wanted) in [
         ("--bogus", "unexpected argument '--bogus'"),
@@ -225,7 +225,7 @@ fn command_lines_that_are_none() {
 }
 
 #[test]
-fn a_finished_runs_configuration_is_that_of_the_run() {
+fn an_edited_configuration_of_a_finished_run_is_refused() {
     let place = Place::new();
     place.ok(&format!("run {TINY} --method fedavg --out a"));
     let config = place.read("a/config.toml").replace("rounds = 2", "rounds = 3");
@@ -242,7 +242,7 @@ fn a_finished_runs_configuration_is_that_of_the_run() {
 }
 
 #[test]
-fn configuration_files_name_the_line() {
+fn errors_in_configuration_files_name_the_line() {
     let place = Place::new();
     for (text, wanted) in [
         (
@@ -281,7 +281,7 @@ fn configuration_files_name_the_line() {
 }
 
 #[test]
-fn tables_name_file_line_and_column() {
+fn errors_in_tables_name_file_line_and_column() {
     let place = Place::new();
     let good = ("id,label,f\na,x,1\nb,y,2\n", "src,dst\na,b\n");
     for (nodes, edges, wanted) in [
@@ -350,9 +350,9 @@ fn tables_name_file_line_and_column() {
     place.refused_with(&run("text.txt"), &["text.txt: found a file that is no npz; expected"]);
 }
 
-/// Who corrects a file wants to do it once, at the places that an editor shows.
+/// All problems of a file can be corrected at once, with line numbers as in an editor.
 #[test]
-fn everything_wrong_with_a_table_is_told_at_once_with_its_lines() {
+fn all_problems_of_a_table_are_listed_with_their_lines() {
     let place = Place::new();
     write_own_data(&place, "mine");
     for end in ["\n", "\r\n"] {
@@ -394,7 +394,7 @@ fn damaged_archives_are_refused() {
     }
     place.write("cut.npz", "not an archive at all");
     place.refused_with("data check cut.npz", &["cut.npz: expected"]);
-    // A flipped bit is either refused or does not matter; it never brings the program down.
+    // A flipped bit is either refused or harmless; it never causes a panic.
     for at in (40..good.len()).step_by(good.len() / 12) {
         let mut bad = good.clone();
         bad[at] ^= 0x10;
@@ -408,7 +408,7 @@ fn damaged_archives_are_refused() {
 }
 
 #[test]
-fn catalogued_files_that_differ_are_refused() {
+fn catalogued_files_with_a_wrong_checksum_are_refused() {
     let place = Place::new();
     place.write("data/cora.npz", "not what was published");
     for arguments in [run("cora"), "data check cora".to_owned(), "data show cora".to_owned()] {
@@ -427,7 +427,7 @@ fn catalogued_files_that_differ_are_refused() {
 }
 
 #[test]
-fn partition_files_name_what_does_not_fit() {
+fn errors_in_partition_files_are_named() {
     let place = Place::new();
     write_own_data(&place, "mine");
     place.ok("partition mine --clients 3 --seeds 1 --out good.csv");
@@ -462,7 +462,7 @@ fn partition_files_name_what_does_not_fit() {
     for (text, wanted) in cases {
         place.write("part.csv", text);
         place.refused_with(&run("mine --partition part.csv"), &[wanted]);
-        // An earlier run is not given up for one that cannot begin.
+        // With --overwrite, an invalid run must not delete an earlier one.
         place.write("out/rounds.jsonl", "");
         place.write("out/summary.json", "{}");
         place.refused_with(&run("mine --partition part.csv --overwrite"), &[wanted]);
@@ -471,7 +471,7 @@ fn partition_files_name_what_does_not_fit() {
 }
 
 #[test]
-fn folders_that_cannot_be_made() {
+fn folders_that_cannot_be_created_are_refused() {
     let place = Place::new();
     place.write("file", "in the way");
     let one = format!("run {TINY} --method fedavg");

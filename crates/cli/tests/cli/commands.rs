@@ -112,7 +112,7 @@ fn help_names_every_argument() {
 }
 
 #[test]
-fn versions_are_the_packages() {
+fn version_is_that_of_the_package() {
     let place = Place::new();
     let wanted = concat!("boostfgl ", env!("CARGO_PKG_VERSION"), "\n");
     assert_eq!(place.ok("--version").stdout, wanted);
@@ -165,7 +165,7 @@ fn completions_complete_the_commands() {
 
 #[cfg(unix)]
 #[test]
-fn a_reader_that_goes_away_is_no_error() {
+fn a_closed_pipe_is_no_error() {
     let place = Place::new();
     let program = assert_cmd::cargo::cargo_bin!("boostfgl");
     let line =

@@ -1,4 +1,4 @@
-//! A folder of its own, the program in it, and what the program said.
+//! A temporary folder, the program run in it, and its output.
 
 use assert_cmd::Command;
 use serde_json::Value;
@@ -9,7 +9,7 @@ use std::time::Duration;
 /// Small enough for every test, large enough to train.
 pub(crate) const TINY: &str = "--rounds 2 --seeds 1 --set model.hidden=8";
 
-/// What [`TINY`] changes, as names of folders have it.
+/// The changes of [`TINY`] in the names of folders.
 pub(crate) const TINY_CHANGES: &str = "seeds=1,rounds=2,hidden=8";
 
 /// A temporary folder to work in.
@@ -17,9 +17,9 @@ pub(crate) struct Place {
     folder: tempfile::TempDir,
 }
 
-/// What a program did.
+/// The exit code and output of a program.
 #[derive(Debug)]
-pub(crate) struct Done {
+pub(crate) struct Output {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
@@ -63,8 +63,8 @@ impl Place {
         all
     }
 
-    /// The program in this folder, with nothing from outside but an empty data folder, and no way
-    /// to the network: what is not on this machine goes through a proxy that does not exist.
+    /// The program in this folder, with an empty data folder. It cannot use the network: requests
+    /// to other machines go through a proxy that does not exist.
     pub(crate) fn process(&self) -> std::process::Command {
         let mut process = std::process::Command::new(assert_cmd::cargo::cargo_bin!("boostfgl"));
         process
@@ -88,12 +88,12 @@ impl Place {
     }
 
     /// Runs the program with arguments separated by spaces.
-    pub(crate) fn run(&self, arguments: &str) -> Done {
+    pub(crate) fn run(&self, arguments: &str) -> Output {
         finish(self.program().args(arguments.split_whitespace()))
     }
 
     /// Runs it and expects success.
-    pub(crate) fn ok(&self, arguments: &str) -> Done {
+    pub(crate) fn ok(&self, arguments: &str) -> Output {
         self.run(arguments).succeeded(arguments)
     }
 
@@ -104,8 +104,8 @@ impl Place {
         summary["digest"].as_str().unwrap().to_owned()
     }
 
-    /// Runs it and expects a refusal: exit code 2, one line on what is wrong, one on what to do,
-    /// nothing on standard output and nothing changed on the disk. Returns what it said.
+    /// Runs it and expects a refusal: exit code 2, one line with the error, one with advice,
+    /// nothing on standard output and nothing changed on the disk. Returns the standard error.
     pub(crate) fn refused(&self, arguments: &str) -> String {
         let before = self.snapshot();
         let done = self.run(arguments);
@@ -114,7 +114,7 @@ impl Place {
         done.stderr
     }
 
-    /// As [`Place::refused`], and the message must hold all of `wanted`.
+    /// As [`Place::refused`]; the message must also contain all of `wanted`.
     pub(crate) fn refused_with(&self, arguments: &str, wanted: &[&str]) {
         let stderr = self.refused(arguments);
         for wanted in wanted {
@@ -123,7 +123,7 @@ impl Place {
     }
 }
 
-impl Done {
+impl Output {
     pub(crate) fn succeeded(self, what: &str) -> Self {
         assert_eq!(self.code, Some(0), "{what}\n{}", self.stderr);
         assert!(!self.stderr.contains("panicked"), "{what}\n{}", self.stderr);
@@ -136,7 +136,7 @@ impl Done {
         assert_eq!(self.stdout, "", "{what}");
     }
 
-    /// One line says what is wrong and one says what to do.
+    /// The standard error has one line with the error and one with advice.
     pub(crate) fn check_error(&self, what: &str) {
         let lines = |start: &str| {
             self.stderr.lines().filter(|line| line.trim_start().starts_with(start)).count()
@@ -146,10 +146,10 @@ impl Done {
     }
 }
 
-pub(crate) fn finish(program: &mut Command) -> Done {
+pub(crate) fn finish(program: &mut Command) -> Output {
     let output = program.output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    Done { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+    Output { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
 }
 
 fn walk(folder: &Path, all: &mut BTreeMap<PathBuf, Option<Vec<u8>>>) {
@@ -165,16 +165,16 @@ fn walk(folder: &Path, all: &mut BTreeMap<PathBuf, Option<Vec<u8>>>) {
     }
 }
 
-/// Nobody listens on the discard port of this machine.
+/// The discard port of this machine, which refuses connections.
 const NOWHERE: &str = "http://127.0.0.1:9";
 
-/// Where the published datasets are, if they are on this machine; otherwise says what is left out.
+/// The folder of the published datasets, if it exists; otherwise prints that the test is skipped.
 pub(crate) fn real_data(needed: &str) -> Option<PathBuf> {
     let named = std::env::var_os("BOOSTFGL_DATA").map(PathBuf::from);
     let next_to = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data"));
     let found = named.into_iter().chain([next_to]).find(|folder| folder.join(needed).exists());
     if found.is_none() {
-        eprintln!("left out: {needed} is not on this machine (set BOOSTFGL_DATA)");
+        eprintln!("skipped: {needed} is not on this machine (set BOOSTFGL_DATA)");
     }
     found
 }
@@ -198,7 +198,7 @@ pub(crate) fn write_own_data(place: &Place, folder: &str) {
     place.write(&format!("{folder}/edges.csv"), edges);
 }
 
-/// A table as rows of named fields. The fields of these tests hold no commas.
+/// A table as rows of named fields. The fields of these tests contain no commas.
 pub(crate) fn table(text: &str) -> Vec<BTreeMap<String, String>> {
     let mut lines = text.lines();
     let header: Vec<&str> = lines.next().unwrap().split(',').collect();

@@ -1,4 +1,4 @@
-//! `compare`: pairs, reuse, and what is said when something is wrong.
+//! `compare`: paired differences, reused cells, and errors.
 
 use crate::common::Place;
 use serde_json::Value;
@@ -12,7 +12,7 @@ fn small(methods: &str) -> String {
     SMALL.replace("fedavg,boostfgl", methods)
 }
 
-/// The document without what was measured of time and memory.
+/// The document without measured time and memory.
 fn without_cost(text: &str) -> Value {
     fn strip(value: &mut Value) {
         match value {
@@ -37,7 +37,7 @@ fn cell_files(place: &Place, folder: &str) -> Vec<std::path::PathBuf> {
 }
 
 #[test]
-fn a_cell_is_what_run_gives_and_the_folder_has_every_form() {
+fn a_cell_equals_a_run_and_the_folder_has_every_format() {
     let place = Place::new();
     let done = place.ok(&format!("{SMALL} --out c"));
     for wanted in
@@ -73,7 +73,7 @@ fn finished_cells_are_reused_and_damaged_ones_run_again() {
     let place = Place::new();
     let command = format!("{SMALL} --out c --json");
     let first = place.ok(&command).stdout;
-    // All there: not even the costs change.
+    // If all cells are reused, not even the costs change.
     assert_eq!(place.ok(&command).stdout, first);
     assert!(place.ok(&format!("{SMALL} --out c")).stdout.contains("4 of 4 cells reused"));
     let files = cell_files(&place, "c");
@@ -85,7 +85,7 @@ fn finished_cells_are_reused_and_damaged_ones_run_again() {
     assert!(again.stderr.contains("2 of 4 cells reused, 2 to run"), "{}", again.stderr);
     assert_eq!(again.stderr.matches("this cell runs again").count(), 2, "{}", again.stderr);
     assert_eq!(without_cost(&again.stdout), without_cost(&first));
-    // Another method runs alone; other rounds run anew.
+    // Only an added method is run; another number of rounds runs every cell.
     let more = place.ok(&format!("{} --out c", small("fedavg,boostfgl,isolated")));
     assert!(more.stdout.contains("4 of 6 cells reused"), "{}", more.stdout);
     let other = place.ok(&format!("{SMALL} --out c").replace("--rounds 3", "--rounds 2"));
@@ -93,7 +93,7 @@ fn finished_cells_are_reused_and_damaged_ones_run_again() {
 }
 
 #[test]
-fn threads_do_not_change_the_digits() {
+fn the_number_of_threads_does_not_change_a_comparison() {
     let place = Place::new();
     let run = |threads: usize| {
         place.ok(&format!("{SMALL} --json --out t{threads} --threads {threads}")).stdout
@@ -111,7 +111,7 @@ fn threads_do_not_change_the_digits() {
 }
 
 #[test]
-fn a_cell_over_budget_says_so_and_one_that_fails_leaves_the_others() {
+fn cells_over_budget_and_failed_cells_are_reported_and_others_run() {
     let place = Place::new();
     let over = place.ok(&format!("{SMALL} --out o --memory 1M"));
     assert!(over.stdout.contains("over budget (estimate "), "{}", over.stdout);
@@ -128,7 +128,7 @@ fn a_cell_over_budget_says_so_and_one_that_fails_leaves_the_others() {
 }
 
 #[test]
-fn forms_for_papers_and_programs() {
+fn comparisons_are_printed_as_latex_csv_and_markdown() {
     let place = Place::new();
     let latex = place.ok(&format!("{} --out c --format latex", small("fedavg,fedavg+node"))).stdout;
     assert!(
@@ -149,7 +149,7 @@ fn forms_for_papers_and_programs() {
 }
 
 #[test]
-fn what_cannot_be_compared_is_refused_before_anything_runs() {
+fn invalid_comparisons_are_refused_before_training() {
     let place = Place::new();
     for (rest, wanted) in [
         ("--methods fedavgg", "unknown method `fedavgg` (did you mean `fedavg`?)"),
@@ -181,10 +181,9 @@ fn what_cannot_be_compared_is_refused_before_anything_runs() {
     );
 }
 
-/// Whether federating helps at all is the first question: who names no methods sees clients alone
-/// and all data together, too.
+/// The default methods include isolated and central, which show whether federation helps at all.
 #[test]
-fn clients_alone_and_all_data_together_are_compared_by_default() {
+fn isolated_and_central_are_compared_by_default() {
     let place = Place::new();
     let done = place.ok("compare --rounds 2 --set model.hidden=8 --seeds 1 --quiet --out c");
     let methods = place.json("c/comparison.json")["methods"].clone();
@@ -201,8 +200,8 @@ fn clients_alone_and_all_data_together_are_compared_by_default() {
     let rows = &place.json("c/comparison.json")["datasets"][0]["rows"];
     let accuracy = |at: usize| rows[at]["metrics"]["accuracy"]["mean"].as_f64().unwrap();
     for (at, label) in labels.iter().enumerate().take(2) {
-        let said =
+        let warned =
             done.stdout.contains(&format!("more accuracy than {label}: too few seeds to be sure"));
-        assert_eq!(accuracy(2) - accuracy(at) >= 0.05, said, "{label}\n{}", done.stdout);
+        assert_eq!(accuracy(2) - accuracy(at) >= 0.05, warned, "{label}\n{}", done.stdout);
     }
 }

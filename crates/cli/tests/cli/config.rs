@@ -3,7 +3,7 @@
 use crate::common::{Place, TINY};
 
 #[test]
-fn what_is_shown_can_be_run() {
+fn a_shown_configuration_can_be_run() {
     let place = Place::new();
     let flags = "demo --method boostfgl --rounds 2 --seeds 1 --clients 4 --set model.hidden=8 \
         --set lambda_e=1";
@@ -14,7 +14,7 @@ fn what_is_shown_can_be_run() {
     assert_eq!(table["boost"]["topology"]["lambda_e"].as_float(), Some(1.0));
     place.write("c.toml", &shown);
     assert_eq!(place.digest("run --config c.toml"), place.digest(&format!("run {flags}")));
-    // A method in the file is a method named: only that one runs.
+    // The file sets the method, so only that one runs.
     let folder = "runs/demo/boostfgl,seeds=1,lambda_e=1.0,rounds=2,hidden=8,clients=4";
     assert!(
         place.exists(folder)
@@ -26,7 +26,7 @@ fn what_is_shown_can_be_run() {
 }
 
 #[test]
-fn every_value_says_where_it_came_from() {
+fn every_value_is_shown_with_its_source() {
     let place = Place::new();
     place.write("c.toml", "[fed]\nepochs = 2\nrounds = 9\n");
     let flags = "cora --config c.toml --rounds 3 --set model.dropout=0.1 --seeds 2 --boost node \
@@ -47,7 +47,7 @@ fn every_value_says_where_it_came_from() {
     assert!(comment("partitioner = \"file\"").ends_with("(from --partition)"));
     assert!(comment("train = 0.2").ends_with("(from protocol of cora)"));
     assert!(comment("hidden = 256").ends_with("(default)"));
-    // Also of what files leave out while it is default, and of what is not set.
+    // Also keys that files leave out at their default, and keys that are not set.
     assert!(comment("portable = false").ends_with("(default)"));
     assert!(comment("message_noise = 0.0").ends_with("(default)"));
     assert!(comment("rule = \"mean\"").ends_with("(default)"));
@@ -66,7 +66,7 @@ fn every_value_says_where_it_came_from() {
 /// Defaults, a dataset's protocol, a file, flags and `--set`, with an optional key and one of
 /// another method.
 #[test]
-fn what_is_shown_reads_back_to_the_same_configuration() {
+fn a_shown_configuration_reads_back_unchanged() {
     let place = Place::new();
     place.write("c.toml", "portable = true\n[fed]\nepochs = 2\n[methods.fedprox]\nmu = 0.25\n");
     let layers = |assignments: &[&str]| {
@@ -93,7 +93,7 @@ fn what_is_shown_reads_back_to_the_same_configuration() {
 }
 
 #[test]
-fn no_value_breaks_out_of_its_comment() {
+fn control_characters_in_values_are_escaped_in_comments() {
     let place = Place::new();
     let mut program = place.program();
     program.args(["config", "show", "--partition", "a\nb\u{7f}.csv", "--set", "rounds=\n3"]);
@@ -105,7 +105,7 @@ fn no_value_breaks_out_of_its_comment() {
 }
 
 #[test]
-fn keys_without_effect_are_told() {
+fn keys_without_effect_are_reported() {
     let place = Place::new();
     place.write("c.toml", "method = \"fedavg\"\n[methods.fedprox]\nmu = 5\n");
     let output = place.ok("config check c.toml").stderr;
@@ -119,7 +119,7 @@ fn keys_without_effect_are_told() {
 }
 
 #[test]
-fn layers_win_in_order() {
+fn later_layers_override_earlier_ones() {
     let place = Place::new();
     place.write(
         "c.toml",

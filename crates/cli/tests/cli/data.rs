@@ -1,15 +1,15 @@
 //! `data` and `partition`.
 
-use crate::common::{Done, Place, TINY, real_data, table, write_own_data};
+use crate::common::{Output, Place, TINY, real_data, table, write_own_data};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-fn parse(done: &Done) -> Value {
+fn parse(done: &Output) -> Value {
     serde_json::from_str(&done.stdout).unwrap()
 }
 
 #[test]
-fn the_list_says_what_is_here() {
+fn the_list_shows_which_datasets_are_on_this_machine() {
     let place = Place::new();
     let list = place.ok("data list").stdout;
     for name in
@@ -49,9 +49,9 @@ fn show_describes_a_graph() {
     assert!(place.ok("data show mine").stdout.contains("green"));
 }
 
-/// The tests have no network: what the catalogue knows needs none.
+/// The tests have no network, and the catalogue needs none.
 #[test]
-fn show_of_a_dataset_that_is_not_here_tells_the_facts_and_how_to_get_it() {
+fn show_of_a_missing_dataset_prints_facts_and_how_to_fetch_it() {
     let place = Place::new();
     let done = place.ok("data show cora");
     for wanted in [
@@ -71,7 +71,7 @@ fn show_of_a_dataset_that_is_not_here_tells_the_facts_and_how_to_get_it() {
 }
 
 #[test]
-fn formats_are_listed_and_an_npz_of_none_is_told_the_nearest() {
+fn formats_are_listed_and_an_unknown_npz_gets_the_nearest_one() {
     let place = Place::new();
     let list = place.ok("data formats").stdout;
     for name in
@@ -84,7 +84,7 @@ fn formats_are_listed_and_an_npz_of_none_is_told_the_nearest() {
     }
     assert!(list.contains("needs     edge_index, y, x or x_indptr"), "{list}");
     place.ok("data generate demo --to whole.npz");
-    // The same archive with the name of one array changed, wherever it stands.
+    // The same archive with the name of one array changed.
     let renamed = place.bytes("whole.npz");
     let mut renamed = renamed;
     for at in 0..renamed.len() - 10 {
@@ -102,7 +102,7 @@ fn formats_are_listed_and_an_npz_of_none_is_told_the_nearest() {
 }
 
 #[test]
-fn check_reads_everything() {
+fn check_reads_every_file() {
     let place = Place::new();
     write_own_data(&place, "mine");
     let output = place.ok("data check mine").stdout;
@@ -121,7 +121,7 @@ fn check_reads_everything() {
 }
 
 #[test]
-fn what_is_written_reads_back() {
+fn written_graphs_read_back() {
     let place = Place::new();
     place.ok("data generate demo --to a.npz");
     place.ok("data export demo --to b.npz");
@@ -147,7 +147,7 @@ fn what_is_written_reads_back() {
 }
 
 #[test]
-fn partitions_are_pictured_and_written() {
+fn partitions_are_printed_and_written() {
     let place = Place::new();
     write_own_data(&place, "mine");
     let output = place.ok("partition mine --clients 3 --seeds 2 --out p.csv").stdout;
@@ -167,8 +167,7 @@ fn partitions_are_pictured_and_written() {
     let clients: BTreeSet<&str> = rows.iter().map(|r| r["client"].as_str()).collect();
     assert_eq!(clients, BTreeSet::from(["0", "1", "2"]));
 
-    // Read and written again, it is the same file; and a run on it divides the graph as a run of
-    // its own would.
+    // Reading and writing keeps the file, and a run with the file equals a run without it.
     place.ok("partition mine --seeds 2 --partition p.csv --out q.csv");
     assert_eq!(place.read("p.csv"), place.read("q.csv"));
     let flags = format!("run mine {TINY} --method fedavg");
@@ -189,9 +188,9 @@ fn partitions_are_pictured_and_written() {
 }
 
 #[test]
-fn partitioners_differ_as_they_should() {
+fn label_skew_divides_classes_less_evenly_than_other_partitioners() {
     let place = Place::new();
-    let lost = |flags: &str| {
+    let divide = |flags: &str| {
         let done = place.ok(&format!("partition demo --seeds 1 --clients 4 --json {flags}"));
         let all = parse(&done);
         let partition = &all[0]["partition"];
@@ -199,11 +198,11 @@ fn partitioners_differ_as_they_should() {
         let sum = |key: &str| clients.iter().map(|c| c[key].as_u64().unwrap()).sum::<u64>();
         assert_eq!((clients.len(), sum("nodes")), (4, 2708), "{flags}");
         let sizes: Vec<u64> = clients.iter().map(|c| c["nodes"].as_u64().unwrap()).collect();
-        (sum("lost_edges"), sizes, mix(clients))
+        (sum("lost_edges"), sizes, class_spread(clients))
     };
-    let (louvain, ..) = lost("");
-    let (random, sizes, even) = lost("--partitioner random");
-    let (skewed, _, skew) = lost("--partitioner label-skew --set alpha=0.1");
+    let (louvain, ..) = divide("");
+    let (random, sizes, even) = divide("--partitioner random");
+    let (skewed, _, skew) = divide("--partitioner label-skew --set alpha=0.1");
     assert!(louvain * 3 < random && skewed < random, "{louvain}, {skewed}, {random}");
     assert_eq!(sizes, [677; 4]);
     assert!(skew > 2.0 * even, "{skew} and {even}");
@@ -211,8 +210,8 @@ fn partitioners_differ_as_they_should() {
     place.refused_with("partition demo --partitioner label-skew --set alpha=0", &["alpha"]);
 }
 
-/// How far the class shares of clients are from each other.
-fn mix(clients: &[Value]) -> f64 {
+/// The spread of class shares over clients: for each class maximum − minimum, summed.
+fn class_spread(clients: &[Value]) -> f64 {
     let mut spread: BTreeMap<usize, (f64, f64)> = BTreeMap::new();
     for client in clients {
         let counts: Vec<f64> = client["class_counts"]

@@ -1,16 +1,16 @@
-//! `run --diagnostics` and `diagnose`: where unfairness arises, recorded, replayed or trained for
-//! it.
+//! `run --diagnostics` and `diagnose`: recorded diagnostics, replayed runs, and training with
+//! diagnostics.
 
-use crate::common::{Done, Place, TINY, TINY_CHANGES, write_own_data};
+use crate::common::{Output, Place, TINY, TINY_CHANGES, write_own_data};
 use boostfgl::fairness::diagnostics::DiagnosticKind;
 use serde_json::Value;
 
-fn document(done: &Done) -> Value {
+fn document(done: &Output) -> Value {
     serde_json::from_str(&done.stdout).unwrap_or_else(|error| panic!("{error}\n{}", done.stdout))
 }
 
-/// A run of FedAvg on own data in the folder `a`, watched by these.
-fn recorded(place: &Place, diagnostics: &str) {
+/// Trains FedAvg on own data with these diagnostics, into the folder `a`.
+fn record(place: &Place, diagnostics: &str) {
     write_own_data(place, "mine");
     let watch =
         if diagnostics.is_empty() { String::new() } else { format!("--diagnostics {diagnostics}") };
@@ -23,21 +23,21 @@ fn names(document: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn help_teaches_every_diagnostic() {
+fn help_explains_every_diagnostic() {
     let place = Place::new();
     for command in ["run", "diagnose"] {
         let help = place.ok(&format!("{command} --help")).stdout;
-        for which in DiagnosticKind::ALL {
+        for kind in DiagnosticKind::ALL {
             let line = |line: &str| {
-                line.trim_start().starts_with(which.name()) && line.contains(which.question())
+                line.trim_start().starts_with(kind.name()) && line.contains(kind.question())
             };
-            assert!(help.lines().any(line), "{command}: {}\n{help}", which.name());
+            assert!(help.lines().any(line), "{command}: {}\n{help}", kind.name());
         }
     }
 }
 
 #[test]
-fn watching_changes_no_digit() {
+fn diagnostics_do_not_change_the_digest() {
     let place = Place::new();
     for method in ["fedavg", "boostfgl"] {
         let plain = place.digest(&format!("run {TINY} --method {method} --out {method}"));
@@ -59,7 +59,7 @@ fn watching_changes_no_digit() {
 }
 
 #[test]
-fn what_was_found_stands_below_the_table() {
+fn diagnostics_are_printed_below_the_table() {
     let place = Place::new();
     let done = place.ok(&format!("run {TINY} --diagnostics gsd,dr"));
     for method in ["fedavg", "boostfgl"] {
@@ -78,7 +78,7 @@ fn what_was_found_stands_below_the_table() {
     assert!(!done.stdout.contains("(epr)") && !done.stdout.contains("NaN"), "{}", done.stdout);
     let both = document(&place.ok(&format!("run {TINY} --diagnostics khop --json")));
     assert_eq!(names(&both["runs"][1]["diagnostics"]), ["khop"]);
-    // What hardness builds on was measured and recorded, and not asked for.
+    // Hardness needs gsd, which is recorded but not printed.
     let one = document(
         &place.ok(&format!("run {TINY} --method fedavg --out hard --diagnostics hardness --json")),
     );
@@ -88,7 +88,7 @@ fn what_was_found_stands_below_the_table() {
 }
 
 #[test]
-fn what_cannot_be_asked_is_refused_before_anything_runs() {
+fn invalid_diagnostics_and_groupings_are_refused_before_training() {
     let place = Place::new();
     for (arguments, wanted) in [
         ("run --diagnostics gsd,erp", "unknown diagnostic `erp` (did you mean `epr`?)"),
@@ -137,9 +137,9 @@ fn what_cannot_be_asked_is_refused_before_anything_runs() {
 }
 
 #[test]
-fn what_was_recorded_is_printed() {
+fn recorded_diagnostics_are_printed() {
     let place = Place::new();
-    recorded(&place, "gsd,trust");
+    record(&place, "gsd,trust");
     let before = place.snapshot();
     let some = place.ok("diagnose a");
     assert!(
@@ -166,9 +166,9 @@ fn what_was_recorded_is_printed() {
 }
 
 #[test]
-fn what_was_not_recorded_is_named_and_found_by_replay() {
+fn missing_diagnostics_are_named_and_computed_by_replay() {
     let place = Place::new();
-    recorded(&place, "gsd");
+    record(&place, "gsd");
     place.refused_with(
         "diagnose a --diagnostics gsd,dr,khop",
         &[
@@ -190,7 +190,7 @@ fn what_was_not_recorded_is_named_and_found_by_replay() {
         (names(&json["diagnostics"]).len(), json["digest"].as_str()),
         (7, Some(digest.as_str()))
     );
-    // What was recorded and what replay finds are the same but for seconds.
+    // Recorded and replayed diagnostics differ only in seconds.
     assert_eq!(
         json["diagnostics"]["seeds"][0]["gsd"],
         place.json("a/diagnostics.json")["seeds"][0]["gsd"]
@@ -207,7 +207,7 @@ fn what_was_not_recorded_is_named_and_found_by_replay() {
 #[test]
 fn a_replay_that_differs_is_an_error() {
     let place = Place::new();
-    recorded(&place, "");
+    record(&place, "");
     let digest = place.json("a/summary.json")["digest"].as_str().unwrap().to_owned();
     let other = "0".repeat(64);
     let summary = place.read("a/summary.json");
@@ -222,9 +222,9 @@ fn a_replay_that_differs_is_an_error() {
 }
 
 #[test]
-fn damaged_files_are_named_and_replay_does_without() {
+fn damaged_files_are_named_and_replay_does_not_need_them() {
     let place = Place::new();
-    recorded(&place, "gsd");
+    record(&place, "gsd");
     for (file, arguments, wanted) in [
         ("diagnostics.json", "diagnose a", "a/diagnostics.json: EOF while parsing"),
         (
@@ -242,7 +242,7 @@ fn damaged_files_are_named_and_replay_does_without() {
         place.write(&format!("a/{file}"), whole);
         place.ok(arguments);
     }
-    // Cut off between rows.
+    // Truncated between rows.
     let rows = place.read("a/predictions.csv");
     place.write(
         "a/predictions.csv",
@@ -260,9 +260,9 @@ fn damaged_files_are_named_and_replay_does_without() {
 }
 
 #[test]
-fn data_that_changed_since_are_named_by_both_fingerprints() {
+fn changed_data_are_refused_with_both_fingerprints() {
     let place = Place::new();
-    recorded(&place, "gsd");
+    record(&place, "gsd");
     let expected = place.json("a/summary.json")["data"]["whole"].as_str().unwrap().to_owned();
     assert_eq!(expected.len(), 64);
     let all = ["diagnose a", "diagnose a --by minority", "diagnose a --replay"];
@@ -278,23 +278,25 @@ fn data_that_changed_since_are_named_by_both_fingerprints() {
         assert_ne!(changed, whole, "{part}");
         place.write(&format!("mine/{file}"), changed);
         for command in all {
-            let said = place.refused(command);
+            let message = place.refused(command);
             assert!(
-                said.contains(&format!("of fingerprint {expected}, found that `mine` has changed")),
-                "{said}"
+                message
+                    .contains(&format!("of fingerprint {expected}, found that `mine` has changed")),
+                "{message}"
             );
             assert!(
-                said.contains(&format!("(other {part})")) && said.contains("Restore the data"),
-                "{said}"
+                message.contains(&format!("(other {part})"))
+                    && message.contains("Restore the data"),
+                "{message}"
             );
         }
         place.write(&format!("mine/{file}"), whole);
     }
-    // The same data in another format, and a question that came later, are no change.
+    // The same data in another format, or with a new group column, are not changed data.
     place.ok("data export mine --to mine.npz");
     place.ok(&format!("run mine.npz {TINY} --clients 3 --method fedavg --out n"));
     assert_eq!(place.json("n/summary.json")["data"], place.json("a/summary.json")["data"]);
-    let asked: String = nodes
+    let with_town: String = nodes
         .lines()
         .enumerate()
         .map(|(at, line)| match at {
@@ -302,16 +304,17 @@ fn data_that_changed_since_are_named_by_both_fingerprints() {
             _ => format!("{line},{}\n", ["Bonn", "Ulm"][at % 2]),
         })
         .collect();
-    place.write("mine/nodes.csv", asked);
+    place.write("mine/nodes.csv", with_town);
     place.ok("diagnose a --by column:town");
-    // A column that the run had is compared with what it was.
+    // A group column that the run recorded must not change.
     place.ok(&format!("run mine {TINY} --clients 3 --method fedavg --out g"));
     place.ok("diagnose g --by column:town");
     place.write("mine/nodes.csv", place.read("mine/nodes.csv").replacen(",Bonn\n", ",Ulm\n", 1));
-    let said = place.refused("diagnose g --by column:town");
+    let message = place.refused("diagnose g --by column:town");
     assert!(
-        said.contains("`group:town` of `mine` changed") && said.contains("Put the columns back"),
-        "{said}"
+        message.contains("`group:town` of `mine` changed")
+            && message.contains("Put the columns back"),
+        "{message}"
     );
     std::fs::remove_dir_all(place.path("mine")).unwrap();
     let done = place.ok("diagnose a");
@@ -320,9 +323,9 @@ fn data_that_changed_since_are_named_by_both_fingerprints() {
 
 /// Earlier versions wrote no fingerprint.
 #[test]
-fn a_run_that_does_not_say_what_data_it_is_of_is_read_with_a_note() {
+fn a_run_without_a_fingerprint_is_read_with_a_note() {
     let place = Place::new();
-    recorded(&place, "gsd");
+    record(&place, "gsd");
     let mut summary = place.json("a/summary.json");
     summary.as_object_mut().unwrap().remove("data");
     place.write("a/summary.json", format!("{summary:#}\n"));
@@ -339,9 +342,9 @@ fn a_run_that_does_not_say_what_data_it_is_of_is_read_with_a_note() {
 }
 
 #[test]
-fn a_run_cannot_be_told_how_to_train() {
+fn training_flags_are_refused_for_a_run() {
     let place = Place::new();
-    recorded(&place, "gsd");
+    record(&place, "gsd");
     for flag in [
         "--method boostfgl",
         "--rounds 3",
@@ -364,7 +367,7 @@ fn a_run_cannot_be_told_how_to_train() {
 }
 
 #[test]
-fn a_dataset_is_trained_on_and_nothing_is_written() {
+fn diagnosing_a_dataset_writes_nothing() {
     let place = Place::new();
     let before = place.snapshot();
     let tiny = "--rounds 2 --set model.hidden=8";
@@ -401,7 +404,7 @@ fn a_dataset_is_trained_on_and_nothing_is_written() {
 #[test]
 fn frames_are_the_same_from_the_folder_and_from_memory() {
     let place = Place::new();
-    recorded(&place, "");
+    record(&place, "");
     let by = "--by minority*heterophilous --by client --metric accuracy --metric macro_f1";
     let folder = document(&place.ok(&format!("diagnose a {by} --json")));
     let memory =
@@ -429,7 +432,7 @@ fn frames_are_the_same_from_the_folder_and_from_memory() {
     let text = place.ok("diagnose a --by client --metric error --replay --per-round").stdout;
     assert!(text.contains("mine, fedavg: error by client, round by round"), "{text}");
     assert!(text.contains("95 % intervals over nodes") && !text.contains("(gsd)"), "{text}");
-    // Asked for both, both are there.
+    // Groups and diagnostics can be requested together.
     let both =
         place.ok(&format!("diagnose mine {TINY} --clients 3 --by class --diagnostics khop")).stdout;
     assert!(both.contains("(khop)") && both.contains("accuracy by class"), "{both}");
@@ -464,15 +467,15 @@ fn write_odd_data(place: &Place) -> String {
 }
 
 #[test]
-fn what_has_no_value_is_a_dash() {
+fn missing_values_are_dashes() {
     let place = Place::new();
     let odd = write_odd_data(&place);
     for method in ["fedavg", "boostfgl", "central", "isolated"] {
         let done = place.ok(&format!("diagnose {odd} --method {method}"));
         assert!(!done.stdout.contains("NaN") && !done.stdout.contains("inf"), "{}", done.stdout);
-        for which in DiagnosticKind::ALL {
+        for kind in DiagnosticKind::ALL {
             assert!(
-                done.stdout.contains(&format!("({})", which.name())),
+                done.stdout.contains(&format!("({})", kind.name())),
                 "{method}\n{}",
                 done.stdout
             );
@@ -490,7 +493,7 @@ fn what_has_no_value_is_a_dash() {
         .iter()
         .map(|row| (row["group"].as_str().unwrap(), row["nodes"][0].as_u64().unwrap()))
         .collect();
-    // Nodes 7, 10 and 11 have no neighbours: nothing says whether they are heterophilous.
+    // Nodes 7, 10 and 11 have no neighbours, so their homophily is unknown.
     let expected = [
         ("minority × heterophilous", 0),
         ("minority × homophilous", 1),
@@ -529,14 +532,14 @@ fn what_has_no_value_is_a_dash() {
 }
 
 #[test]
-fn the_example_with_a_class_in_the_help_runs() {
+fn the_example_with_a_class_in_help_runs() {
     let place = Place::new();
     let help = place.ok("diagnose --help").stdout;
     let line = help.lines().map(str::trim).find(|line| line.contains("--metric recall:")).unwrap();
     let example = line.strip_prefix("boostfgl ").unwrap();
     let output = place.ok(&format!("{example} --rounds 1 --set model.hidden=4")).stdout;
     assert!(output.contains("recall:6 by minority"), "{output}");
-    // Of a class that there is not, the message says which there are.
+    // The error for an unknown class lists the classes.
     let other = example.replace("recall:6", "recall:Theory");
     place.refused_with(
         &format!("{other} --rounds 1"),
@@ -544,8 +547,8 @@ fn the_example_with_a_class_in_the_help_runs() {
     );
 }
 
-/// Forty nodes, one of them of the region Fiji and two without a region; a class is easy to see in
-/// the features, but for the frauds of the north, which look like the others.
+/// Forty nodes, one of the region Fiji and two without a region. The features show the class,
+/// except for frauds of the north, whose features are those of the other class.
 fn write_regions(place: &Place) {
     let region = |i: usize| match i {
         0 => "Fiji",
@@ -568,7 +571,7 @@ fn write_regions(place: &Place) {
 }
 
 #[test]
-fn small_groups_are_shown_with_an_interval_and_never_rank() {
+fn small_groups_are_shown_with_an_interval_but_not_ranked() {
     let place = Place::new();
     write_regions(&place);
     place.ok(
@@ -584,7 +587,7 @@ fn small_groups_are_shown_with_an_interval_and_never_rank() {
             .collect::<Vec<_>>()
     };
     let text = by("");
-    // Fiji is one right case or one wrong one: its interval is Wilson's of one case, never a point.
+    // Fiji has one test node: its interval is Wilson's interval of one case, never a point.
     let fiji = line(&text, "region=Fiji (small)");
     let ends = if fiji[3] == "100.0" { ["[20.7,", "100.0]"] } else { ["[0.0,", "79.3]"] };
     assert_eq!(fiji[2..], ["1".into(), fiji[3].clone(), ends[0].into(), ends[1].into()], "{text}");
@@ -611,7 +614,7 @@ fn small_groups_are_shown_with_an_interval_and_never_rank() {
         !["region=Fiji", "region=unknown"].contains(&frame["worst"]["group"].as_str().unwrap()),
         "{frame}"
     );
-    // Who asks for it ranks every group.
+    // --min-group 1 ranks every group.
     assert!(!by("--min-group 1").contains("(small)"));
     let none = by("--min-group 100");
     assert!(
@@ -619,12 +622,11 @@ fn small_groups_are_shown_with_an_interval_and_never_rank() {
         "{none}"
     );
     assert!(!none.lines().any(|line| line.ends_with('!')), "{none}");
-    // Of recall the frauds count: there is none in the south, which is said.
+    // Recall counts frauds only. The south has none, which the table shows.
     let recall = by("--metric recall:fraud --min-group 5");
     assert!(line(&recall, "region=south").join(" ").ends_with("0 no counted node"), "{recall}");
     assert_eq!(line(&recall, "region=north")[1..3], ["10", "5"], "{recall}");
-    // No test node has a neighbour: in the report they are neither homophilous nor heterophilous,
-    // and not gone.
+    // No test node has a neighbour: the report counts them as nodes of unknown homophily.
     let page = place.read("a/report.html");
     for wanted in ["of unknown homophily</th>", ">homophilous (no such node)</th>"] {
         assert!(page.contains(wanted), "{wanted}");

@@ -1,4 +1,4 @@
-//! The digits that every method gave when they were recorded (`cargo xtask digests`).
+//! The recorded digests of every method (`cargo xtask digests`).
 
 use crate::common::Place;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,7 +10,7 @@ fn recorded() -> BTreeMap<String, String> {
     serde_json::from_value(file["digests"].clone()).unwrap()
 }
 
-/// Too slow in a build for tests: `cargo xtask digests` runs them with the program that users have.
+/// Too slow in a debug build; `cargo xtask digests` runs them in a release build.
 const SLOW: [&str; 3] = ["fedsage-plus", "fedtad", "adafgl"];
 
 #[test]
@@ -32,9 +32,9 @@ fn every_method_is_recorded_with_all_its_boosts() {
     );
 }
 
-/// Every method without boosts and with all that it takes.
+/// Every method without boosts and with all that it accepts.
 #[test]
-fn digits_are_the_recorded_ones() {
+fn digests_are_the_recorded_ones() {
     let place = Place::new();
     let all = recorded();
     let mut compared = 0;

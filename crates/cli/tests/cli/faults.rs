@@ -1,16 +1,15 @@
-//! The whole program with a fault at one of its calls. Every call is tried in the library's tests;
-//! here, some.
+//! The program with an injected disk fault at some calls. The library's tests try every call.
 
-use crate::common::{Done, Place, TINY};
+use crate::common::{Output, Place, TINY};
 
 /// The demo run under a fault.
-fn run(place: &Place, fault: &str) -> Done {
+fn run(place: &Place, fault: &str) -> Output {
     let mut program = place.program();
     program
         .env("BOOSTFGL_FAULT", fault)
         .args(format!("run demo --method fedavg {TINY} --quiet --out a").split_whitespace());
     let output = program.output().unwrap();
-    Done {
+    Output {
         code: output.status.code(),
         stdout: String::from_utf8(output.stdout).unwrap(),
         stderr: String::from_utf8(output.stderr).unwrap(),
@@ -18,7 +17,7 @@ fn run(place: &Place, fault: &str) -> Done {
 }
 
 #[test]
-fn a_run_that_is_killed_can_be_run_again() {
+fn a_killed_run_can_be_run_again() {
     let place = Place::new();
     let expected = place.digest(&format!("run demo --method fedavg {TINY} --out whole"));
     for call in [3, 12, 30] {
@@ -51,11 +50,11 @@ fn a_full_disk_is_an_error_that_names_the_file() {
 }
 
 #[test]
-fn a_changed_file_is_named_by_whatever_reads_the_run() {
+fn every_reader_of_a_run_names_a_changed_file() {
     let place = Place::new();
     place.ok(&format!("run demo --method fedavg {TINY} --quiet --out a"));
     let predictions = place.read("a/predictions.csv");
-    // One digit of one row: the file stays a readable table.
+    // One digit of one row is changed, so that the file stays a readable table.
     let row = predictions.lines().nth(1).unwrap();
     let end = if row.ends_with('0') { '1' } else { '0' };
     place.write(
@@ -75,13 +74,13 @@ fn a_changed_file_is_named_by_whatever_reads_the_run() {
 }
 
 #[test]
-fn a_report_that_was_edited_is_named_and_made_anew() {
+fn an_edited_report_is_named_and_replaced() {
     let place = Place::new();
     place.ok(&format!("run demo {TINY} --quiet --out r"));
     place.ok("compare demo --methods fedavg,fedprox --rounds 1 --seeds 1 --set model.hidden=4 \
         --quiet --out c");
     let message = "report.html: expected the content recorded in";
-    // Of a run, of two runs side by side, of a comparison.
+    // The reports of a run, of two runs and of a comparison.
     for (folder, list) in
         [("r/fedavg", "checksums.txt"), ("r", "report.html.b3"), ("c", "checksums.txt")]
     {
@@ -99,9 +98,9 @@ fn a_report_that_was_edited_is_named_and_made_anew() {
             "{folder}: nothing of it is in the page that took its place"
         );
         assert!(place.read(&format!("{folder}/{list}")).contains("  report.html\n"), "{folder}");
-        assert!(place.read("x.html").contains(message), "{folder}: a page elsewhere says so");
+        assert!(place.read("x.html").contains(message), "{folder}: a page elsewhere reports it");
     }
-    // Every file of a run has a line that is right, in the form of b3sum.
+    // Every file of a run has a correct line, in the format of b3sum.
     let folder = place.path("r/fedavg");
     let sums = boostfgl::disk::Checksums::read(&folder).unwrap().unwrap();
     let mut files: Vec<String> = folder
@@ -115,7 +114,7 @@ fn a_report_that_was_edited_is_named_and_made_anew() {
     files.iter().for_each(|name| sums.check(name).unwrap());
 }
 
-/// Files that stand by themselves have their checksums, too.
+/// Files outside run folders have checksums, too.
 #[test]
 fn a_changed_partition_or_comparison_is_named() {
     let place = Place::new();
@@ -142,7 +141,7 @@ fn a_changed_partition_or_comparison_is_named() {
         done.stderr.contains("comparison.json: expected the content recorded in checksums.txt"),
         "{done:?}"
     );
-    // An export of a run whose file was changed says so.
+    // An export reports that a file of the run was changed.
     let predictions = place.read("a/predictions.csv");
     place.write("a/predictions.csv", predictions.replacen(",train,", ",val,", 1));
     let done = place.run("report a --export csv --out tables");

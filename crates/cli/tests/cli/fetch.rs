@@ -1,6 +1,6 @@
 //! `data fetch` from mirrors on this machine.
 
-use crate::common::{Done, Place, TINY, finish, real_data};
+use crate::common::{Output, Place, TINY, finish, real_data};
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// A web server for one folder, on this machine only. It answers a bounded number of requests, and
-/// stops with its owner or after a minute.
+/// stops when it is dropped or after a minute.
 struct Mirror {
     address: String,
     stop: Arc<AtomicBool>,
@@ -28,8 +28,8 @@ impl Mirror {
         Self { address, stop, thread: Some(thread) }
     }
 
-    /// Stops and says what was asked for.
-    fn asked(mut self) -> Vec<String> {
+    /// Stops the server and returns the requested paths.
+    fn requests(mut self) -> Vec<String> {
         self.stop.store(true, Ordering::Relaxed);
         self.thread.take().unwrap().join().unwrap()
     }
@@ -43,14 +43,14 @@ impl Drop for Mirror {
 
 fn serve(listener: &TcpListener, folder: &Path, stop: &AtomicBool) -> Vec<String> {
     let end = Instant::now() + Duration::from_secs(60);
-    let mut asked = Vec::new();
-    while asked.len() < 100 && Instant::now() < end && !stop.load(Ordering::Relaxed) {
+    let mut requests = Vec::new();
+    while requests.len() < 100 && Instant::now() < end && !stop.load(Ordering::Relaxed) {
         match listener.accept() {
-            Ok((stream, _)) => asked.extend(answer(stream, folder)),
+            Ok((stream, _)) => requests.extend(answer(stream, folder)),
             Err(_) => std::thread::sleep(Duration::from_millis(2)),
         }
     }
-    asked
+    requests
 }
 
 fn answer(mut stream: TcpStream, folder: &Path) -> Option<String> {
@@ -68,7 +68,7 @@ fn answer(mut stream: TcpStream, folder: &Path) -> Option<String> {
         Ok(body) => ("200 OK", body),
         Err(_) => ("404 Not Found", Vec::new()),
     };
-    // A file called `broken` breaks off in the middle.
+    // The transfer of a file that starts with `broken` ends too early.
     let length = if body.starts_with(b"broken") { body.len() + 1000 } else { body.len() };
     let head =
         format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
@@ -77,7 +77,7 @@ fn answer(mut stream: TcpStream, folder: &Path) -> Option<String> {
     Some(path)
 }
 
-fn fetch_from(place: &Place, mirror: &str, arguments: &str) -> Done {
+fn fetch_from(place: &Place, mirror: &str, arguments: &str) -> Output {
     finish(place.program().env("BOOSTFGL_DATA", mirror).args(arguments.split_whitespace()))
 }
 
@@ -92,14 +92,14 @@ fn cached(place: &Place) -> Vec<PathBuf> {
 const PARTS: [&str; 8] = ["x", "y", "tx", "ty", "allx", "ally", "graph", "test.index"];
 
 #[test]
-fn other_files_than_the_published_ones_are_not_kept() {
+fn files_with_a_wrong_checksum_are_not_cached() {
     let place = Place::new();
     for part in PARTS {
         place.write(&format!("mirror/raw/cora/ind.cora.{part}"), "not what was published");
     }
     let mirror = Mirror::of(&place.path("mirror"));
     let over_http = fetch_from(&place, &mirror.address, "data fetch cora");
-    assert!(mirror.asked().contains(&"raw/cora/ind.cora.x".to_owned()));
+    assert!(mirror.requests().contains(&"raw/cora/ind.cora.x".to_owned()));
     let local = fetch_from(
         &place,
         &format!("file://{}", place.path("mirror").display()),
@@ -117,7 +117,7 @@ fn other_files_than_the_published_ones_are_not_kept() {
 }
 
 #[test]
-fn a_connection_that_breaks_is_not_a_file() {
+fn an_interrupted_download_is_not_cached() {
     let place = Place::new();
     place.write("mirror/cora.npz", "broken off");
     let mirror = Mirror::of(&place.path("mirror"));
@@ -128,12 +128,12 @@ fn a_connection_that_breaks_is_not_a_file() {
         "{}",
         done.stderr
     );
-    assert!(mirror.asked().contains(&"cora.npz".to_owned()));
+    assert!(mirror.requests().contains(&"cora.npz".to_owned()));
     assert_eq!(cached(&place), Vec::<PathBuf>::new());
 }
 
 #[test]
-fn without_a_connection_it_says_so() {
+fn a_failed_download_gives_advice() {
     let place = Place::new();
     for arguments in ["data fetch cora", &format!("run cora {TINY} --method fedavg --out out")] {
         let done = place.run(arguments);
@@ -148,7 +148,7 @@ fn without_a_connection_it_says_so() {
 }
 
 #[test]
-fn what_was_fetched_is_used_from_the_cache() {
+fn fetched_files_are_used_from_the_cache() {
     let Some(data) = real_data("raw/cora") else { return };
     let digests = ["http", "file"].map(|scheme| {
         let place = Place::new();
@@ -162,11 +162,11 @@ fn what_was_fetched_is_used_from_the_cache() {
         let done = fetch_from(&place, &address, "data fetch cora").succeeded("data fetch cora");
         assert!(done.stdout.starts_with("cora: "), "{}", done.stdout);
         assert_eq!(
-            mirror.asked().iter().filter(|path| path.starts_with("raw/cora/")).count(),
+            mirror.requests().iter().filter(|path| path.starts_with("raw/cora/")).count(),
             if scheme == "http" { 8 } else { 0 }
         );
         assert_eq!(cached(&place).len(), 8);
-        // The mirror is gone; the cache is not.
+        // The run must use the cache, since the mirror is removed.
         std::fs::remove_dir_all(place.path("mirror")).unwrap();
         let mut program = place.program();
         program.env_remove("BOOSTFGL_DATA");

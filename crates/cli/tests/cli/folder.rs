@@ -10,7 +10,7 @@ const SMALL: &str = "--rounds 3 --seeds 2,5 --clients 3 --set model.hidden=8";
 const METRICS: [&str; 4] = ["accuracy", "overall_f1", "hete_f1", "hete_min_f1"];
 
 #[test]
-fn every_file_holds_what_the_contract_says() {
+fn every_file_has_the_documented_content() {
     let place = Place::new();
     place.ok(&format!("run demo {SMALL} --method boostfgl --out a"));
     let summary = place.json("a/summary.json");

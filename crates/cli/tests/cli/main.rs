@@ -1,5 +1,4 @@
-//! Starts the real program, as a user would, each time in a folder of its own and never over the
-//! network.
+//! Tests that run the program, each in its own temporary folder and without the network.
 
 mod bad_input;
 mod commands;

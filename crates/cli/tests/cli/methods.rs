@@ -1,4 +1,4 @@
-//! `boostfgl methods`, settings of methods, and what is refused, through the real program.
+//! `boostfgl methods`, settings of methods, and refused combinations.
 
 use crate::common::{Place, TINY};
 use serde_json::Value;
@@ -13,7 +13,7 @@ fn every_method_has_a_page() {
         let name = method["name"].as_str().unwrap();
         let page = place.ok(&format!("methods {name}")).stdout;
         for part in ["Paper", "Boosts", "Evaluated", "Wire"] {
-            assert!(page.contains(part), "{name} does not say {part}");
+            assert!(page.contains(part), "{name}: {part} is missing");
         }
         for key in method["keys"].as_array().unwrap() {
             assert!(!key["meaning"].as_str().unwrap().is_empty(), "{key}");
@@ -24,7 +24,7 @@ fn every_method_has_a_page() {
 }
 
 #[test]
-fn settings_of_methods_are_reached_by_the_methods_name() {
+fn settings_of_methods_are_set_by_method_name() {
     let place = Place::new();
     place.refused_with(
         "run --method moon --set moon.tau=0",
@@ -54,7 +54,7 @@ fn settings_of_methods_are_reached_by_the_methods_name() {
 }
 
 #[test]
-fn what_makes_no_sense_together_is_refused_before_anything_runs() {
+fn invalid_combinations_are_refused_before_training() {
     let place = Place::new();
     place.refused_with(
         "run --method afl --boost all",
@@ -70,10 +70,10 @@ fn what_makes_no_sense_together_is_refused_before_anything_runs() {
     );
 }
 
-/// Preparation, further rounds and personal models come through the whole program, and boosts stack
-/// on them.
+/// Methods with a preparation, further rounds or personal models run in the whole program, also
+/// with boosts.
 #[test]
-fn methods_with_phases_of_their_own_run_with_boosts() {
+fn methods_with_extra_phases_run_with_boosts() {
     let place = Place::new();
     let small =
         "--set adafgl.personal_epochs=2 --set fedsage-plus.gen_epochs=2 --set fedsage-plus.wide=32";

@@ -1,10 +1,10 @@
-//! What runs are called, and where they go by that.
+//! Names of runs and of their folders.
 
 use crate::common::{Place, TINY, TINY_CHANGES};
 
-/// One method under two settings: each goes to a folder of its own, and a report tells them apart.
+/// One method with two settings: each has its own folder and its own label in a report.
 #[test]
-fn runs_of_one_method_are_called_by_what_was_changed() {
+fn runs_of_one_method_are_named_by_their_changed_settings() {
     let place = Place::new();
     let tiny = format!("run {TINY} --method fedavg --boost topology");
     place.ok(&tiny);
@@ -26,13 +26,13 @@ fn runs_of_one_method_are_called_by_what_was_changed() {
     {
         assert!(page.contains(&format!(">fedavg + topology, {wanted}<")), "{wanted}");
     }
-    // The same run again takes a number.
+    // The same run again gets a number.
     let again = place.ok(&tiny).stdout;
     assert!(again.contains(&format!("{folder}-2 (digest")), "{again}");
 }
 
 #[test]
-fn a_name_is_shown_everywhere_and_changes_no_digit() {
+fn a_name_is_shown_everywhere_and_does_not_change_the_digest() {
     let place = Place::new();
     let tiny = format!("run {TINY} --method fedavg");
     let done = place.ok(&format!("{tiny} --name first.try"));
@@ -45,7 +45,7 @@ fn a_name_is_shown_everywhere_and_changes_no_digit() {
     assert_eq!((&summary["name"], &summary["method"]), (&"first.try".into(), &"fedavg".into()));
     assert_eq!(summary["digest"].as_str().unwrap(), place.digest(&format!("{tiny} --out plain")));
     assert!(place.read("runs/demo/first.try/report.html").contains("first.try on demo"));
-    // It is part of the configuration, and no reason to show runs apart.
+    // The name is part of the configuration, but runs of other names are compared.
     assert!(place.read("runs/demo/first.try/config.toml").contains("name = \"first.try\""));
     place.ok("report runs/demo/first.try plain --out page.html");
     assert!(place.read("page.html").contains("first.try, fedavg on demo"));
@@ -54,7 +54,7 @@ fn a_name_is_shown_everywhere_and_changes_no_digit() {
 }
 
 #[test]
-fn names_that_are_none_are_refused() {
+fn invalid_names_are_refused() {
     let place = Place::new();
     for (name, wanted) in [
         ("a/b", "name: expected a name without / and \\"),
@@ -71,9 +71,9 @@ fn names_that_are_none_are_refused() {
     );
 }
 
-/// What a program before there were names wrote.
+/// Earlier versions wrote no names.
 #[test]
-fn runs_without_a_name_read_as_they_did() {
+fn runs_of_earlier_versions_without_names_are_read() {
     let place = Place::new();
     place.ok(&format!("run {TINY} --method fedavg --out old"));
     let mut summary = place.json("old/summary.json");

@@ -4,7 +4,7 @@ use crate::common::{Place, TINY, table, write_own_data};
 use std::collections::{BTreeMap, BTreeSet};
 
 #[test]
-fn ids_and_class_names_come_back() {
+fn predictions_have_the_ids_and_class_names_of_the_data() {
     let place = Place::new();
     write_own_data(&place, "mine");
     place.ok(&format!(
@@ -26,7 +26,7 @@ fn ids_and_class_names_come_back() {
 }
 
 #[test]
-fn the_split_of_the_data_is_used_unless_shares_are_asked_for() {
+fn the_split_of_the_data_is_used_by_default() {
     let place = Place::new();
     write_own_data(&place, "mine");
     // Also by the key's earlier name.
@@ -52,7 +52,7 @@ fn the_split_of_the_data_is_used_unless_shares_are_asked_for() {
     ));
     assert!(done.stdout.contains("drawn by shares per client and class"), "{}", done.stdout);
     assert_eq!(place.json("d/summary.json")["seeds"][0]["split"]["source"], "shares");
-    // A file of an earlier version says `published = false`, which meant shares.
+    // Files of earlier versions have `published = false`, which means shares.
     let old = place.read("d/config.toml").replace("source = \"shares\"", "published = false");
     place.write("old.toml", old);
     let again = place.ok("run --config old.toml --json --quiet --out e");
@@ -70,7 +70,7 @@ fn the_split_of_the_data_is_used_unless_shares_are_asked_for() {
 }
 
 #[test]
-fn an_imported_graph_gives_the_same_digits() {
+fn an_imported_graph_gives_the_same_digest() {
     let place = Place::new();
     write_own_data(&place, "mine");
     let done = place.ok("data import mine --to kept.npz");
@@ -169,7 +169,7 @@ fn groups_follow_from_labels_and_edges() {
     }
 }
 
-/// Nine nodes in two classes, small enough to place by hand.
+/// Nine nodes in two classes, small enough to be assigned to clients by hand.
 fn write_nine(place: &Place) {
     let nodes: String = (0..9)
         .map(|i| format!("{i},{},{i},1\n", if i % 2 == 0 { "even" } else { "odd" }))
@@ -179,7 +179,7 @@ fn write_nine(place: &Place) {
 }
 
 #[test]
-fn odd_clients_can_take_part() {
+fn clients_without_some_split_can_take_part() {
     let place = Place::new();
     write_nine(&place);
     // Client 1 has no training node, client 2 a single node and no edge, client 3 two nodes and no
@@ -217,7 +217,7 @@ fn a_graph_without_edges_runs_and_has_no_heterophilous_node() {
 }
 
 #[test]
-fn a_single_class_is_learnt_at_once() {
+fn a_graph_with_one_class_gives_full_accuracy() {
     let place = Place::new();
     write_nine(&place);
     place.write("nine/nodes.csv", place.read("nine/nodes.csv").replace("odd", "even"));

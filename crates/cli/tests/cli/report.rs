@@ -1,4 +1,4 @@
-//! `report`: pages, figures and tables of runs that the program made.
+//! `report`: pages, figures and tables of runs.
 
 use crate::common::{Place, TINY, table, write_own_data};
 
@@ -9,13 +9,13 @@ fn runs(more: &str) -> Place {
     place
 }
 
-/// A page that asks nobody for anything, with its numbers in it.
+/// Checks that a page is complete, loads nothing and contains only finite numbers.
 fn check_page(html: &str) {
     assert!(
         html.starts_with("<!doctype html>") && html.trim_end().ends_with("</html>"),
         "a whole page"
     );
-    // The name of the SVG namespace is no address that anybody visits.
+    // The name of the SVG namespace is not loaded.
     let text = html.replace("http://www.w3.org/2000/svg", "");
     for outside in ["http://", "https://", "src=", "@import", "url("] {
         assert!(!text.contains(outside), "{outside}");
@@ -29,7 +29,7 @@ fn two_decimals(value: &serde_json::Value) -> String {
 }
 
 #[test]
-fn a_report_shows_what_the_summaries_say() {
+fn a_report_shows_the_numbers_of_the_summaries() {
     let place = runs("--diagnostics all");
     let html = place.read("r/report.html");
     check_page(&html);
@@ -89,10 +89,9 @@ fn the_same_runs_give_the_same_page() {
     assert_eq!(place.read("a.html"), place.read("r/report.html"));
 }
 
-/// The first run is what others are compared with: what a sentence says must not depend on the
-/// names of folders.
+/// The first run is the base of comparisons, which must not depend on the names of folders.
 #[test]
-fn runs_come_as_they_are_named_and_those_of_a_folder_with_fedavg_first() {
+fn runs_keep_their_order_and_a_folder_starts_with_fedavg() {
     let place = Place::new();
     let methods = [
         ("a", "boostfgl"),
@@ -123,7 +122,7 @@ fn runs_come_as_they_are_named_and_those_of_a_folder_with_fedavg_first() {
 }
 
 #[test]
-fn what_cannot_be_averaged_is_shown_apart_and_named() {
+fn runs_with_other_protocols_are_shown_apart_with_the_reason() {
     let place = Place::new();
     place.ok(&format!("run {TINY} --method fedavg --quiet --out a"));
     place.ok(&format!("run {TINY} --method fedavg --clients 3 --quiet --out b"));
@@ -142,9 +141,9 @@ fn what_cannot_be_averaged_is_shown_apart_and_named() {
     assert!(!html.contains("Paired differences"), "nothing is compared");
 }
 
-/// Two graphs may have one name.
+/// Data of the same name are distinguished by their fingerprint.
 #[test]
-fn runs_of_data_that_changed_in_between_are_shown_apart() {
+fn runs_on_changed_data_are_shown_apart() {
     let place = Place::new();
     write_own_data(&place, "mine");
     place.ok(&format!("run mine {TINY} --clients 2 --method fedavg --quiet --out a"));
@@ -164,7 +163,7 @@ fn runs_of_data_that_changed_in_between_are_shown_apart() {
 }
 
 #[test]
-fn a_broken_folder_shows_what_can_be_shown() {
+fn a_damaged_folder_shows_its_readable_files() {
     let place = runs("");
     let rounds = place.read("r/fedavg/rounds.jsonl");
     place.write("r/fedavg/rounds.jsonl", format!("{}\nnonsense\n", &rounds[..rounds.len() / 2]));
@@ -186,7 +185,7 @@ fn a_broken_folder_shows_what_can_be_shown() {
 }
 
 #[test]
-fn names_from_data_are_text() {
+fn names_from_data_are_escaped() {
     let place = Place::new();
     let evil = "<script>alert(1)</script>";
     let nodes: String = (0..40)
@@ -204,7 +203,7 @@ fn names_from_data_are_text() {
 }
 
 #[test]
-fn figures_are_pictures_and_tables() {
+fn figures_are_written_as_svg_png_and_csv() {
     let place = runs("--diagnostics gsd");
     let output = place.ok("report r --figure gsd,convergence --out f").stdout;
     assert!(output.contains("Gradient share disparity, demo"), "{output}");
@@ -229,7 +228,7 @@ fn figures_are_pictures_and_tables() {
 }
 
 #[test]
-fn one_picture_is_drawn_once() {
+fn identical_figures_are_written_once() {
     let place = runs("--diagnostics all");
     place.ok("report r --figure all --out f");
     let names = |ending: &str| -> Vec<String> {
@@ -267,7 +266,7 @@ fn one_picture_is_drawn_once() {
 }
 
 #[test]
-fn tables_for_other_programs() {
+fn tables_are_exported_for_other_programs() {
     let place = runs("");
     let output = place.ok("report r --export csv,latex,tensorboard --out t").stdout;
     assert!(output.contains("runs.tex") && output.contains("tfevents"), "{output}");
@@ -277,9 +276,9 @@ fn tables_for_other_programs() {
     place.refused_with("report r --export cvs --out u", &["cvs", "csv"]);
 }
 
-/// One of them is called clients.json, as an experiment's results are.
+/// One table is called clients.json, like the results of an experiment.
 #[test]
-fn exported_tables_are_taken_for_nothing_else() {
+fn exported_tables_are_not_read_as_results() {
     let place = runs("");
     place.ok("report r --export all");
     assert!(place.exists("r/export/clients.json"));
@@ -307,13 +306,13 @@ fn exported_tables_are_taken_for_nothing_else() {
         let output = "Report of 1 comparison or experiment: c/report.html\n";
         assert_eq!((&done.stdout[..], &done.stderr[..]), (output, ""), "after an export to {to}");
     }
-    // What is no table is still named.
+    // Other JSON files are still reported.
     place.write("x/clients.json", "[{\"run\"");
     place.refused_with("report x", &["x/clients.json: "]);
 }
 
 #[test]
-fn runs_that_differ_in_two_settings_are_a_heat_map() {
+fn runs_that_differ_in_two_settings_give_a_heat_map() {
     let place = Place::new();
     for (node, edge) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
         let settings =
@@ -447,7 +446,7 @@ fn html_row(html: &str, start: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn terminal_report_and_files_say_the_same_of_a_difference() {
+fn terminal_report_and_files_agree_on_a_difference() {
     let place = Place::new();
     for (seeds, first) in [(2, "too few pairs"), (5, "leans ahead"), (7, "ahead")] {
         let out = format!("c{seeds}");
@@ -460,7 +459,7 @@ fn terminal_report_and_files_say_the_same_of_a_difference() {
         let differences = &terminal
             [terminal.find(": difference to fedavg").unwrap()..terminal.find(": cost").unwrap()];
         for (at, method) in [(1, "isolated"), (2, "fedprox")] {
-            // The words stand in the third line of the method.
+            // The verdicts are in the third line of the method.
             let mut lines = differences.lines().skip_while(|line| !line.starts_with(method));
             let words: Vec<&str> = lines
                 .nth(2)
@@ -470,8 +469,8 @@ fn terminal_report_and_files_say_the_same_of_a_difference() {
                 .filter(|w| !w.is_empty())
                 .collect();
             assert_eq!(words.len(), 4, "{differences}");
-            // After few rounds clients that train alone are ahead by far: only the number of seeds
-            // changes the word.
+            // After few rounds, isolated clients are far ahead: only the number of seeds changes
+            // the verdict.
             assert!(method != "isolated" || words[0] == first, "{seeds} seeds\n{differences}");
             let metrics = ["Accuracy", "Overall-F1", "Hete-F1", "Hete-min-F1"];
             let keys = ["accuracy", "overall_f1", "hete_f1", "hete_min_f1"];
@@ -501,15 +500,15 @@ fn terminal_report_and_files_say_the_same_of_a_difference() {
 }
 
 #[test]
-fn the_verdict_of_runs_and_their_table_use_one_word() {
+fn the_verdict_of_runs_agrees_with_their_table() {
     let place = Place::new();
     place.ok("run --rounds 4 --seeds 5 --set model.hidden=8 --quiet --out r");
     let html = place.read("r/report.html");
-    // The accuracy of all test nodes stands in both.
+    // Both contain the accuracy of all test nodes.
     let table = html_row(&html, &["boostfgl", "Accuracy, pooled"]);
     let group = html_row(&html, &["all test nodes"]);
-    let (word, said) = (table.last().unwrap(), group.last().unwrap());
-    assert!(said.ends_with(&format!(": {word}")), "{said}: {word}");
+    let (word, verdict) = (table.last().unwrap(), group.last().unwrap());
+    assert!(verdict.ends_with(&format!(": {word}")), "{verdict}: {word}");
     assert!(
         !word.starts_with("ahead") && !word.starts_with("behind"),
         "five seeds lean at most: {word}"

@@ -1,4 +1,4 @@
-//! `reproduce`: experiments, verdicts, the document, and what is said when something is wrong.
+//! `reproduce`: experiments, verdicts, the document, and errors.
 
 use crate::common::Place;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use serde_json::Value;
 const SMALL: &str = "reproduce khop --datasets demo --seeds 1 --quiet";
 
 #[test]
-fn an_experiment_leaves_results_verdicts_and_a_document_and_is_not_run_twice() {
+fn an_experiment_writes_results_verdicts_and_a_document_and_reuses_its_cells() {
     let place = Place::new();
     let first = place.ok(&format!("{SMALL} --out r"));
     for wanted in [
@@ -35,14 +35,14 @@ fn an_experiment_leaves_results_verdicts_and_a_document_and_is_not_run_twice() {
     assert!(second.stdout.contains("2 cells, 2 of them reused"), "{}", second.stdout);
     assert_eq!(place.json("r/khop.json"), results);
 
-    // The document comes from the files alone, wherever it goes.
+    // The document depends only on the files, not on its own place.
     place.ok("reproduce document --out r --document elsewhere.md --quiet");
     assert_eq!(place.read("elsewhere.md"), document);
     let json: Value =
         serde_json::from_str(&place.ok("reproduce document --out r --json").stdout).unwrap();
     assert_eq!(json["verdicts"][0]["experiment"], "khop");
 
-    // A result file that was cut off is written anew from the cells.
+    // A truncated result file is written again from the cells.
     let whole = place.read("r/khop.json");
     place.write("r/khop.json", &whole[..whole.len() / 2]);
     place.refused_with("reproduce document --out r", &["khop.json", "help:"]);
@@ -52,7 +52,7 @@ fn an_experiment_leaves_results_verdicts_and_a_document_and_is_not_run_twice() {
 }
 
 #[test]
-fn finished_runs_nothing() {
+fn the_flag_finished_runs_nothing() {
     let place = Place::new();
     let done = place.ok("reproduce table1 --datasets demo --seeds 1 --finished --out r --quiet");
     assert!(done.stdout.contains("not run"), "{}", done.stdout);
@@ -78,7 +78,7 @@ fn experiments_are_listed() {
 }
 
 #[test]
-fn mistakes_are_named() {
+fn invalid_arguments_are_named() {
     let place = Place::new();
     place.refused_with("reproduce", &["expected the name of an experiment", "reproduce --list"]);
     place.refused_with("reproduce tabel1", &["did you mean `table1`?"]);
@@ -91,9 +91,9 @@ fn mistakes_are_named() {
     place.refused_with("reproduce document khop --out r", &["expected `document` alone"]);
 }
 
-/// Without any of its datasets an experiment says which it looked for.
+/// If all datasets of an experiment are missing, the error names them.
 #[test]
-fn data_that_are_not_here_are_named() {
+fn missing_datasets_are_named() {
     let place = Place::new();
     let done = place.run("reproduce khop --quick --out r");
     assert_eq!(done.code, Some(2), "{done:?}");

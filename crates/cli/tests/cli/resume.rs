@@ -1,10 +1,10 @@
-//! `resume`: the real program, really killed.
+//! `resume`, after the program was killed or stopped.
 
 use crate::common::Place;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// Long enough to be hit in the middle, short enough to be done again.
+/// Long enough to be killed in the middle, short enough to be repeated.
 const RUN: &str =
     "--method boostfgl --rounds 8 --seeds 2 --set model.hidden=8 --checkpoint-rounds 2";
 
@@ -25,7 +25,8 @@ impl Place {
         }
     }
 
-    fn same(&self, a: &str, b: &str) {
+    /// Checks that two run folders have the same results.
+    fn assert_same_run(&self, a: &str, b: &str) {
         for name in ["model.safetensors", "predictions.csv", "partition.csv", "config.toml"] {
             assert!(
                 self.bytes(&format!("{a}/{name}")) == self.bytes(&format!("{b}/{name}")),
@@ -46,13 +47,14 @@ fn signal(child: &Child, name: &str) {
     assert!(sent.success());
 }
 
-fn ended(child: Child) -> (ExitStatus, String) {
+/// The status and the standard error of a process, once it has ended.
+fn wait(child: Child) -> (ExitStatus, String) {
     let output = child.wait_with_output().unwrap();
     (output.status, String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
 #[test]
-fn a_killed_run_goes_on_to_the_same_digits() {
+fn a_killed_run_resumes_to_the_same_result() {
     let place = Place::new();
     place.ok(&format!("run {RUN} --out whole"));
     // In the first seed before anything is saved, in the middle, and in the second.
@@ -63,7 +65,7 @@ fn a_killed_run_goes_on_to_the_same_digits() {
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(!place.exists(&format!("{run}/summary.json")));
-        // The same command again must not lead to throwing away what was done.
+        // The same command again must suggest to resume, not to overwrite.
         let wanted = format!("help: `boostfgl resume {run}` continues it");
         place.refused_with(
             &format!("run {RUN} --out {run}"),
@@ -71,7 +73,7 @@ fn a_killed_run_goes_on_to_the_same_digits() {
         );
         let done = place.ok(&format!("resume {run}"));
         assert!(done.stdout.contains("boostfgl"), "{}", done.stdout);
-        place.same("whole", &run);
+        place.assert_same_run("whole", &run);
         assert!(!place.exists(&format!("{run}/checkpoint")));
     }
 }
@@ -79,32 +81,31 @@ fn a_killed_run_goes_on_to_the_same_digits() {
 /// The first Ctrl-C saves and prints how to continue.
 #[test]
 #[cfg(unix)]
-fn ctrl_c_finishes_the_round_and_says_how_to_go_on() {
+fn ctrl_c_saves_the_round_and_prints_how_to_continue() {
     let place = Place::new();
     place.ok(&format!("run {RUN} --out whole"));
     for (name, wanted) in [("INT", "INT"), ("TERM", "TERM")] {
         let child = place.start(&format!("run {RUN} --checkpoint-seconds off --out {name}"));
         place.wait_for_rounds(name, 3);
         signal(&child, wanted);
-        let (status, said) = ended(child);
-        assert_eq!(status.code(), Some(130), "{said}");
-        assert!(said.contains("stopping after this round is saved"), "{said}");
-        assert!(said.contains(&format!("to continue: boostfgl resume {name}")), "{said}");
+        let (status, stderr) = wait(child);
+        assert_eq!(status.code(), Some(130), "{stderr}");
+        assert!(stderr.contains("stopping after this round is saved"), "{stderr}");
+        assert!(stderr.contains(&format!("to continue: boostfgl resume {name}")), "{stderr}");
         let rounds = place.read(&format!("{name}/rounds.jsonl")).lines().count();
         let again = place.ok(&format!("resume {name} --json"));
         assert!(again.stdout.contains("\"digest\""), "{}", again.stdout);
         assert!((3..16).contains(&rounds), "{rounds}");
-        place.same("whole", name);
+        place.assert_same_run("whole", name);
     }
 }
 
-/// The second Ctrl-C does not wait for the round, or for what comes before the first; what is on
-/// the disk is as good as ever.
+/// The second Ctrl-C waits neither for the round nor for the preparation; the files stay valid.
 #[test]
 #[cfg(unix)]
-fn a_second_ctrl_c_leaves_at_once() {
+fn a_second_ctrl_c_quits_immediately() {
     let place = Place::new();
-    // Its generators take minutes in such a build before the first round.
+    // In a debug build its preparation takes minutes before the first round.
     let mut child = place.start("run --method fedsage-plus --seeds 1 --out a");
     let end = Instant::now() + Duration::from_secs(60);
     while !place.exists("a/rounds.jsonl") {
@@ -115,14 +116,14 @@ fn a_second_ctrl_c_leaves_at_once() {
     std::thread::sleep(Duration::from_millis(500));
     assert!(child.try_wait().unwrap().is_none(), "the first does not end it");
     signal(&child, "INT");
-    let (status, said) = ended(child);
-    assert_eq!(status.code(), Some(130), "{said}");
+    let (status, stderr) = wait(child);
+    assert_eq!(status.code(), Some(130), "{stderr}");
     assert!(!place.exists("a/summary.json"));
-    // What `resume` looks for.
+    // The files that `resume` needs.
     assert!(place.exists("a/config.toml") && place.exists("a/checkpoint/run"));
 }
 
-/// Both methods of the default run come to their end, whichever was stopped.
+/// Both methods of the default run are completed, whichever was stopped.
 #[test]
 #[cfg(unix)]
 fn the_default_pair_is_resumed_as_a_whole() {
@@ -148,49 +149,49 @@ fn the_default_pair_is_resumed_as_a_whole() {
         done.stdout
     );
     for method in ["fedavg", "boostfgl"] {
-        place.same(&format!("whole/{method}"), &format!("pair/{method}"));
+        place.assert_same_run(&format!("whole/{method}"), &format!("pair/{method}"));
     }
-    // Nothing is left to do, which is no error.
+    // A finished pair is no error.
     let again = place.ok("resume pair");
     assert!(again.stderr.contains("is already finished"), "{}", again.stderr);
 }
 
-/// Systems end a session by several requests in a row: together they are one, and the round is
-/// finished and saved.
+/// Systems end a session with several signals in a row. They count as one, so the round is finished
+/// and saved.
 #[test]
 #[cfg(unix)]
-fn requests_in_a_row_are_one() {
+fn several_signals_in_a_row_count_as_one() {
     let place = Place::new();
     let run = "run --method fedavg --rounds 4000 --seeds 1 --set model.hidden=8 \
         --checkpoint-seconds off --out";
     let child = place.start(&format!("{run} a"));
     place.wait_for_rounds("a", 3);
     ["TERM", "HUP", "TERM"].iter().for_each(|name| signal(&child, name));
-    let (status, said) = ended(child);
-    assert_eq!(status.code(), Some(130), "{said}");
-    assert!(said.contains("to continue: boostfgl resume a"), "{said}");
+    let (status, stderr) = wait(child);
+    assert_eq!(status.code(), Some(130), "{stderr}");
+    assert!(stderr.contains("to continue: boostfgl resume a"), "{stderr}");
     let saved = place.path("a/checkpoint").read_dir().unwrap();
     assert!(
         saved.flatten().any(|file| file.path().extension().is_some_and(|e| e == "state")),
-        "{said}"
+        "{stderr}"
     );
 }
 
-/// `diagnose --out` is a run like any other.
+/// `diagnose --out` writes checkpoints like `run`.
 #[test]
 #[cfg(unix)]
-fn a_diagnosed_run_is_saved_too() {
+fn a_stopped_diagnosis_can_be_resumed() {
     let place = Place::new();
     let run = "diagnose --rounds 12 --set model.hidden=8 --diagnostics gsd --out";
     place.ok(&format!("{run} whole"));
     let child = place.start(&format!("{run} a"));
     place.wait_for_rounds("a", 2);
     signal(&child, "INT");
-    let (status, said) = ended(child);
-    assert_eq!(status.code(), Some(130), "{said}");
-    assert!(said.contains("to continue: boostfgl resume a"), "{said}");
+    let (status, stderr) = wait(child);
+    assert_eq!(status.code(), Some(130), "{stderr}");
+    assert!(stderr.contains("to continue: boostfgl resume a"), "{stderr}");
     let done = place.ok("resume a");
-    place.same("whole", "a");
+    place.assert_same_run("whole", "a");
     assert!(done.stdout.contains("their share of the gradient"), "{}", done.stdout);
     // A finished run prints its recorded diagnostics again, if the file is intact.
     assert!(place.ok("resume a").stdout.contains("their share of the gradient"));
@@ -202,10 +203,10 @@ fn a_diagnosed_run_is_saved_too() {
     );
 }
 
-/// Under `nohup` one request to end is ignored; the others are handled.
+/// Under `nohup`, SIGHUP is ignored; other signals are handled.
 #[test]
 #[cfg(unix)]
-fn a_run_that_ignores_its_terminal_still_saves_when_it_is_ended() {
+fn sigterm_saves_a_run_that_ignores_sighup() {
     let place = Place::new();
     let run = "run --method fedavg --rounds 400 --seeds 1 --set model.hidden=8 \
         --checkpoint-seconds off --out a";
@@ -227,21 +228,21 @@ fn a_run_that_ignores_its_terminal_still_saves_when_it_is_ended() {
     let before = place.read("a/rounds.jsonl").lines().count();
     place.wait_for_rounds("a", before + 2);
     signal(&child, "TERM");
-    let (status, said) = ended(child);
-    assert_eq!(status.code(), Some(130), "{said}");
-    assert!(said.contains("to continue: boostfgl resume a"), "{said}");
+    let (status, stderr) = wait(child);
+    assert_eq!(status.code(), Some(130), "{stderr}");
+    assert!(stderr.contains("to continue: boostfgl resume a"), "{stderr}");
 }
 
 /// While one program works on a run, another can neither resume nor overwrite it.
 #[test]
 #[cfg(unix)]
-fn a_run_under_way_cannot_be_taken_or_overwritten() {
+fn an_active_run_cannot_be_resumed_or_overwritten() {
     let place = Place::new();
     let run = "run --rounds 400 --seeds 1 --set model.hidden=8 --out pair";
     let mut child = place.start(run);
     place.wait_for_rounds("pair/fedavg", 2);
     let busy = "this run folder is in use by another boostfgl process";
-    // The second method has not begun, and belongs to the program that will come to it.
+    // The second method has not begun, but its folder is reserved.
     for arguments in ["resume pair", &format!("{run} --overwrite")] {
         let done = place.run(arguments);
         done.check_refusal(arguments);
@@ -256,9 +257,9 @@ fn a_run_under_way_cannot_be_taken_or_overwritten() {
     assert!(!place.exists("pair/fedavg/summary.json") && place.exists("pair/fedavg/rounds.jsonl"));
 }
 
-/// Killed between its summary and its end, a run is whole: what is left to do is done by `resume`.
+/// If a run is killed after its summary was written, `resume` writes the report and tidies up.
 #[test]
-fn what_a_crash_after_the_summary_left_is_put_right() {
+fn resume_repairs_a_crash_after_the_summary() {
     let place = Place::new();
     place.ok("run --method fedavg --rounds 2 --seeds 1 --set model.hidden=8 --quiet --out a");
     std::fs::remove_file(place.path("a/report.html")).unwrap();
@@ -275,7 +276,7 @@ fn what_a_crash_after_the_summary_left_is_put_right() {
 }
 
 #[test]
-fn what_cannot_be_resumed_is_named() {
+fn invalid_resume_and_checkpoint_arguments_are_named() {
     let place = Place::new();
     place.refused_with(
         "resume nothing",
@@ -291,9 +292,9 @@ fn what_cannot_be_resumed_is_named() {
     );
 }
 
-/// Digits do not depend on the CPU under --portable, and it is part of the configuration.
+/// `--portable` is stored in the configuration, and results depend on it, not on threads.
 #[test]
-fn portable_is_a_key_of_the_run() {
+fn portable_is_a_configuration_key() {
     let place = Place::new();
     let few = "--method fedavg --rounds 2 --seeds 1 --set model.hidden=8 --portable";
     let first = place.digest(&format!("run {few} --out a --threads 1"));

@@ -1,4 +1,4 @@
-//! `run`: what it prints, and that results depend on nothing but the configuration.
+//! `run`: its output, and that results depend only on the configuration.
 
 use crate::common::{Place, TINY, TINY_CHANGES, finish};
 use serde_json::Value;
@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 #[test]
-fn without_a_method_two_are_compared() {
+fn without_a_method_fedavg_and_boostfgl_are_compared() {
     let place = Place::new();
     let done = place.ok(&format!("run {TINY}"));
     for wanted in ["fedavg", "boostfgl", "Accuracy", "Overall-F1", "Hete-F1", "Hete-min-F1"] {
@@ -20,19 +20,18 @@ fn without_a_method_two_are_compared() {
     assert_eq!(place.json(&format!("{pair}/fedavg/summary.json"))["boost"], serde_json::json!([]));
     let boosts = serde_json::json!(["node", "topology", "model"]);
     assert_eq!(place.json(&format!("{pair}/boostfgl/summary.json"))["boost"], boosts);
-    // One report shows both.
+    // One report contains both methods.
     let report = format!("{pair}/report.html");
     assert!(done.stdout.contains(&report) && place.exists(&report), "{}", done.stdout);
-    // The next run takes a new name instead of the old one's place.
+    // The next run gets another folder and replaces nothing.
     let again = place.ok(&format!("run {TINY}"));
     assert!(again.stdout.contains(&format!("{pair}-2/fedavg")), "{}", again.stdout);
 }
 
 #[test]
-fn without_any_argument_it_compares_on_the_demo() {
+fn without_arguments_run_uses_the_demo() {
     let place = Place::new();
-    // All five seeds take minutes in a debug build; that they would begin, and where they would go,
-    // does not.
+    // Five seeds take minutes in a debug build, so the program is stopped after the first round.
     place.write("runs/demo", "taken");
     place.write("runs/demo-2", "taken");
     let mut program = place.process().stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -54,7 +53,7 @@ fn without_any_argument_it_compares_on_the_demo() {
 }
 
 #[test]
-fn nothing_but_the_configuration_changes_the_digest() {
+fn only_the_configuration_changes_the_digest() {
     let place = Place::new();
     let method = format!("run {TINY} --method boostfgl");
     let first = place.digest(&format!("{method} --out a"));
@@ -86,7 +85,7 @@ fn nothing_but_the_configuration_changes_the_digest() {
 }
 
 #[test]
-fn json_is_the_summary_and_nothing_else() {
+fn json_prints_only_the_summary() {
     let place = Place::new();
     let done = place.ok(&format!("run {TINY} --method fedavg --out a --json"));
     assert_eq!(done.stdout, place.read("a/summary.json"));
@@ -117,7 +116,7 @@ fn pipes_get_no_escape_codes() {
 }
 
 #[test]
-fn folders_that_hold_something_are_left_alone() {
+fn folders_that_are_not_empty_are_not_changed() {
     let place = Place::new();
     place.write("a/notes.txt", "mine");
     let one = format!("run {TINY} --method fedavg --out a");
@@ -131,7 +130,7 @@ fn folders_that_hold_something_are_left_alone() {
     place.refused(&one);
     assert_eq!(place.digest(&format!("{one} --overwrite")), first);
 
-    // Of two folders, the second is looked at before the first method runs.
+    // Both folders are checked before the first method runs.
     place.write("b/boostfgl/notes.txt", "mine");
     place.refused_with(&format!("run {TINY} --out b"), &["b/boostfgl", "notes.txt"]);
     place.ok(&format!("run {TINY} --out b --overwrite"));
@@ -163,7 +162,7 @@ fn a_run_that_fails_leaves_no_summary() {
 }
 
 #[test]
-fn every_method_runs_and_says_what_it_is() {
+fn the_summary_names_the_method_that_ran() {
     let place = Place::new();
     for method in ["isolated", "central", "fedavg", "boostfgl"] {
         place.ok(&format!("run {TINY} --method {method} --out {method}"));
@@ -179,7 +178,7 @@ fn every_method_runs_and_says_what_it_is() {
 }
 
 #[test]
-fn enough_memory_is_enough() {
+fn a_memory_limit_allows_small_runs_and_refuses_large_ones() {
     let place = Place::new();
     place.ok(&format!("run {TINY} --method fedavg --memory 4G"));
     place.refused_with(
@@ -188,8 +187,8 @@ fn enough_memory_is_enough() {
     );
 }
 
-/// One of the clients sends NaN: the run continues without it, stays finite and names it, wherever
-/// one may look.
+/// One client sends NaN: the run continues without it and stays finite. Terminal, summary, rounds
+/// and report name the client.
 #[test]
 fn a_client_that_sends_nan_is_refused_and_named() {
     let place = Place::new();
@@ -212,7 +211,7 @@ fn a_client_that_sends_nan_is_refused_and_named() {
     let refused = "\"refused\":[{\"client\":4,\"reason\":\"not-finite\",\"text\":\"expected finite numbers, found a model";
     assert_eq!(rounds.matches(refused).count(), 2, "{rounds}");
     assert!(place.read("a/report.html").contains("Refused updates"));
-    // The configuration of the run repeats it, and a run without attack says nothing of all this.
+    // The configuration of the run repeats the attack; a run without attack does not mention it.
     let again = place.digest("run --config a/config.toml --out b");
     assert_eq!(summary["digest"], again.as_str());
     let plain = place.ok(&format!("run {TINY} --method fedavg --out c"));
@@ -229,7 +228,7 @@ fn a_client_that_sends_nan_is_refused_and_named() {
 }
 
 #[test]
-fn a_rule_that_cannot_outvote_is_refused_with_the_reason() {
+fn a_robust_rule_with_too_few_clients_is_refused_with_the_reason() {
     let place = Place::new();
     let one = format!("run {TINY} --method fedavg --set aggregation.rule=bulyan");
     place.refused_with(
@@ -242,7 +241,7 @@ fn a_rule_that_cannot_outvote_is_refused_with_the_reason() {
 
 /// As in `boostfgl run 2>&1 | head -1`: both ends are closed while the run is under way.
 #[test]
-fn a_reader_that_goes_away_does_not_end_the_run() {
+fn a_closed_pipe_does_not_end_the_run() {
     use std::process::Stdio;
     let place = Place::new();
     let arguments = format!("run {TINY} --seeds 3 --method fedavg --out out --set fedprox.mu=5")

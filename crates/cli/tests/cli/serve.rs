@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A program that does not outlive its test.
+/// A program that is killed at the end of its test.
 struct Started(Child);
 
 impl Drop for Started {
@@ -88,7 +88,7 @@ fn an_address_that_other_machines_can_reach_needs_two_flags() {
 }
 
 #[test]
-fn a_port_in_use_is_said() {
+fn a_port_in_use_is_an_error() {
     let place = Place::new();
     place.write("runs/notes.txt", "no run");
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -101,7 +101,7 @@ fn a_port_in_use_is_said() {
 }
 
 #[test]
-fn a_run_is_watched_while_it_goes_on() {
+fn an_active_run_is_shown_live() {
     let place = Place::new();
     std::fs::create_dir(place.path("runs")).unwrap();
     let (_server, line) = serve(&place, "serve --port 0");
@@ -121,7 +121,7 @@ fn a_run_is_watched_while_it_goes_on() {
         assert!(Instant::now() < end, "the run does not begin");
         std::thread::sleep(Duration::from_millis(10));
     }
-    // Every event comes when something changed; the last one says that the report can be loaded.
+    // An event is sent after every change; the last one announces the report.
     let events: Vec<String> =
         BufReader::new(get(&address, "/events/run/a")).lines().map(|line| line.unwrap()).collect();
     let count =
@@ -140,7 +140,7 @@ fn a_run_is_watched_while_it_goes_on() {
 
 #[cfg(unix)]
 #[test]
-fn ctrl_c_ends_it_in_peace_and_nothing_was_written() {
+fn ctrl_c_stops_the_server_and_nothing_is_written() {
     let place = Place::new();
     place.ok(&format!("run {TINY} --method fedavg --quiet"));
     let before = place.snapshot();

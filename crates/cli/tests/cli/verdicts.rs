@@ -1,10 +1,9 @@
-//! What must not look like a success, on a table as banks export it.
+//! Results that must not look like a success, on data like those of a bank.
 
 use crate::common::Place;
 
-/// 900 customers of whom 6 % are frauds, with a split and a protected column of their own. Nothing
-/// tells a fraud apart: features and edges are drawn without looking at the label, so no honest
-/// model finds one.
+/// 900 customers with 6 % frauds, a split and a protected column. Features and edges are drawn
+/// independently of the label, so no model can find the frauds.
 fn write_frauds(place: &Place) {
     let mut state = 7u64;
     // A plain linear congruential generator: the same table everywhere.
@@ -31,22 +30,25 @@ fn write_frauds(place: &Place) {
 }
 
 #[test]
-fn a_model_that_finds_no_fraud_is_never_starred() {
+fn a_model_that_predicts_one_class_is_never_starred() {
     let place = Place::new();
     write_frauds(&place);
     let done = place
         .ok("run fraud --clients 3 --seeds 2 --rounds 10 --set model.hidden=8 --quiet --out a");
     let text = &done.stdout;
-    // The user's own split, and the class that is rare, are named.
+    // The split of the data and the rare class are named.
     assert!(text.contains("Split                 of the data: "), "{text}");
     assert!(text.contains("Minority classes      fraud ("), "{text}");
-    // The warning that it deserves, in the terminal, in summary.json and in the report.
+    // The warning is in the terminal, in summary.json and in the report.
     assert!(text.contains("one class only is predicted, `ok`: none of the"), "{text}");
     assert!(text.contains("feature columns differ by 5 orders of magnitude"), "{text}");
     let starred = |line: &&str| line.starts_with("fedavg ") || line.starts_with("boostfgl ");
     for line in text.lines().take_while(|line| !line.starts_with("Percent")).filter(starred) {
         let metrics: Vec<&str> = line.split("  ").filter(|cell| cell.contains('±')).collect();
-        assert!(metrics.iter().all(|cell| !cell.contains('*')), "a dead model is starred: {line}");
+        assert!(
+            metrics.iter().all(|cell| !cell.contains('*')),
+            "a model that predicts one class is starred: {line}"
+        );
     }
     let summary = place.json("a/fedavg/summary.json");
     let kinds: Vec<&str> = summary["warnings"]
@@ -62,7 +64,7 @@ fn a_model_that_finds_no_fraud_is_never_starred() {
     assert!(
         report.contains("one class only is predicted, `ok`") && report.contains("id=\"warnings\"")
     );
-    // With a majority again, the two groups of heterophilous nodes are not the same nodes.
+    // There is a majority, so heterophilous minority nodes are fewer than heterophilous ones.
     let groups = &summary["seeds"][0]["groups"];
     assert!(groups["majority"].as_u64().unwrap() > 0, "{groups}");
     assert!(groups["hete_min"].as_u64() < groups["heterophilous"].as_u64(), "{groups}");
@@ -89,9 +91,9 @@ fn minority_classes_can_be_named_and_counted() {
     );
 }
 
-/// Groups of the evaluation do not reach training: whatever the minority is, the digits stay.
+/// Training does not use the groups of the evaluation.
 #[test]
-fn groups_of_the_evaluation_change_no_digit() {
+fn groups_of_the_evaluation_do_not_change_the_digest() {
     let place = Place::new();
     write_frauds(&place);
     for method in ["boostfgl", "fairfgl", "fairfed"] {
@@ -108,7 +110,7 @@ fn groups_of_the_evaluation_change_no_digit() {
 }
 
 #[test]
-fn both_rounds_are_kept_and_a_table_says_which_it_shows() {
+fn last_and_best_round_are_recorded_and_the_table_names_its_round() {
     let place = Place::new();
     let run = "run demo --method adafgl --seeds 1 --rounds 6 --set model.hidden=16 --set \
         personal_epochs=3 --quiet";

@@ -1,4 +1,4 @@
-//! The files of a stopped run, and what is behind their seals.
+//! The files of a stopped run: sealed with the right checksum, and as they are.
 
 use std::cell::OnceCell;
 use std::fs;
@@ -13,17 +13,17 @@ use boostfgl::{CheckpointOptions, CheckpointSchedule, Error, Experiment, Progres
 use super::{pieces, place};
 use crate::SCISSORS;
 
-/// The sealed files: how the run was begun, a seed that is finished, one under way.
+/// The sealed files: the state of the run, of a finished seed, and of an unfinished one.
 const FILES: [&str; 3] = ["run", "seed-00000.done", "seed-00001-round-000001.state"];
 
-/// What stands at the front of a sealed file.
+/// The first bytes of a sealed file.
 const MARK: &[u8] = b"boostfgl state 1\n";
 
-/// What stands at its end: a length and a BLAKE3.
+/// The length of its end: a length and a BLAKE3.
 const END: usize = 8 + 32;
 
-/// In seeds this takes the place of every digest: of configuration, data and program, so that a new
-/// version of the program needs no new seeds, and of rounds, which say how long they took.
+/// Replaces every digest in seeds. Digests of configuration, data and program change with every
+/// version of the program, and those of rounds with the measured times.
 const PLACEHOLDER: [u8; 64] = [b'?'; 64];
 
 thread_local! {
@@ -35,7 +35,7 @@ struct Stopped {
     experiment: Experiment,
     config: Vec<u8>,
     rounds: Vec<u8>,
-    /// What is behind the seals.
+    /// The contents of the sealed files, without seals.
     contents: [Vec<u8>; 3],
 }
 
@@ -55,23 +55,22 @@ impl Stopped {
         let options =
             CheckpointOptions { schedule: CheckpointSchedule::default(), stop: Some(&stop) };
         let stopped = experiment.run_with_checkpoints(&mut StopSecond(&stop), &folder, options);
-        anyhow::ensure!(matches!(stopped, Err(Error::Stopped { .. })), "the run was asked to stop");
-        let read = |name: &str| fs::read(folder.file(name));
-        let content = |name: &str| -> anyhow::Result<Vec<u8>> {
-            let sealed = read(&format!("{}/{name}", RunFolder::CHECKPOINT))?;
-            Ok(sealed[MARK.len()..sealed.len() - END].to_vec())
-        };
-        let contents = [content(FILES[0])?, content(FILES[1])?, content(FILES[2])?];
+        anyhow::ensure!(matches!(stopped, Err(Error::Stopped { .. })), "the run did not stop");
+        let states = folder.file(RunFolder::CHECKPOINT);
         Ok(Self {
             experiment,
-            config: read(RunFolder::CONFIG)?,
-            rounds: read(RunFolder::ROUNDS)?,
-            contents,
+            config: fs::read(folder.file(RunFolder::CONFIG))?,
+            rounds: fs::read(folder.file(RunFolder::ROUNDS))?,
+            contents: [
+                unsealed(&states.join(FILES[0]))?,
+                unsealed(&states.join(FILES[1]))?,
+                unsealed(&states.join(FILES[2]))?,
+            ],
         })
     }
 
-    /// Puts the folder of the run there, with these files as its state.
-    fn lay_out(&self, folder: &Path, files: &[Option<Vec<u8>>]) -> std::io::Result<()> {
+    /// Writes the folder of the run, with these files as its state.
+    fn write(&self, folder: &Path, files: &[Option<Vec<u8>>]) -> std::io::Result<()> {
         drop(fs::remove_dir_all(folder));
         let states = folder.join(RunFolder::CHECKPOINT);
         fs::create_dir_all(&states)?;
@@ -82,7 +81,7 @@ impl Stopped {
         for (name, bytes) in present {
             fs::write(states.join(name), bytes)?;
             if *name == FILES[0] {
-                // There twice, and damaged alike.
+                // This file has a copy, which gets the same damage.
                 fs::write(states.join("run.copy"), bytes)?;
             }
         }
@@ -90,7 +89,7 @@ impl Stopped {
     }
 
     /// Opens the run and resumes it for a round.
-    fn go_on(&self, folder: &Path) -> String {
+    fn resume(&self, folder: &Path) -> String {
         let run = match UnfinishedRun::open(folder) {
             Ok(run) => run,
             Err(error) => return error.to_string(),
@@ -107,7 +106,7 @@ impl Stopped {
     }
 }
 
-/// Asks the run to stop as soon as its second seed begins.
+/// Stops the run when its second seed begins.
 struct StopSecond<'a>(&'a AtomicBool);
 
 impl Progress for StopSecond<'_> {
@@ -116,8 +115,7 @@ impl Progress for StopSecond<'_> {
     }
 }
 
-/// Remembers what is said, and asks the run to stop as soon as a seed begins: its state has to be
-/// put back for a round.
+/// Collects notes, and stops the run when a seed begins: by then its state has been restored.
 struct Notes<'a> {
     messages: Vec<String>,
     stop: &'a AtomicBool,
@@ -133,27 +131,28 @@ impl Progress for Notes<'_> {
     }
 }
 
-/// Each piece as the content of a sealed file, so that what is behind the seal is reached; then as
-/// the file itself.
+/// Each piece as the content of a sealed file, so that the reader accepts the checksum and parses
+/// the content; then as the file itself.
 pub(crate) fn checkpoint(input: &[u8]) -> String {
     STOPPED.with(|stopped| {
         let stopped = stopped.get_or_init(|| Stopped::new().expect("a small run can be stopped"));
         let folder = place("checkpoint").join("run");
         let pieces = pieces(input);
-        let given = |at: usize| pieces.get(at).copied();
-        let sealed: Vec<_> = (0..FILES.len())
-            .map(|at| given(at).map(|piece| seal(&named(piece, &stopped.contents[at]))))
-            .collect();
-        let unsealed: Vec<_> = (0..FILES.len()).map(|at| given(at).map(<[u8]>::to_vec)).collect();
-        let mut said = [sealed, unsealed].map(|files| {
-            stopped.lay_out(&folder, &files).expect("the folder for the input can be written");
-            stopped.go_on(&folder)
+        let (mut sealed, mut unsealed) = (Vec::new(), Vec::new());
+        for (at, content) in stopped.contents.iter().enumerate() {
+            let piece = pieces.get(at).copied();
+            sealed.push(piece.map(|piece| seal(&with_digests(piece, content))));
+            unsealed.push(piece.map(<[u8]>::to_vec));
+        }
+        let mut messages = [sealed, unsealed].map(|files| {
+            stopped.write(&folder, &files).expect("the folder for the input can be written");
+            stopped.resume(&folder)
         });
-        std::mem::take(&mut said[0])
+        std::mem::take(&mut messages[0])
     })
 }
 
-/// Where in a content digests stand: every text of 64 hexadecimal digits.
+/// The positions of digests in a content: every text of 64 hexadecimal digits.
 fn digests(content: &[u8]) -> Vec<usize> {
     let (mut found, mut at) = (Vec::new(), 0);
     while let Some(text) = content.get(at..at + PLACEHOLDER.len()) {
@@ -164,8 +163,8 @@ fn digests(content: &[u8]) -> Vec<usize> {
     found
 }
 
-/// The piece with the digests of a content in the places that seeds leave for them.
-fn named(piece: &[u8], content: &[u8]) -> Vec<u8> {
+/// The piece with its placeholders replaced by the digests of a content.
+fn with_digests(piece: &[u8], content: &[u8]) -> Vec<u8> {
     let mut bytes = piece.to_vec();
     for digest in digests(content) {
         let Some(at) = bytes.windows(PLACEHOLDER.len()).position(|window| window == PLACEHOLDER)
@@ -178,6 +177,7 @@ fn named(piece: &[u8], content: &[u8]) -> Vec<u8> {
     bytes
 }
 
+/// The content with mark, length and checksum, as the program writes it.
 fn seal(content: &[u8]) -> Vec<u8> {
     let mut bytes = [MARK, content, &(content.len() as u64).to_le_bytes()].concat();
     let hash = blake3::hash(&bytes);
@@ -185,15 +185,23 @@ fn seal(content: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// What is behind the seals of a run that was stopped.
+/// The content of a sealed file.
+fn unsealed(path: &Path) -> anyhow::Result<Vec<u8>> {
+    let sealed = fs::read(path)?;
+    Ok(sealed[MARK.len()..sealed.len() - END].to_vec())
+}
+
+/// The contents of the sealed files of a stopped run, with placeholders for digests.
 pub(crate) fn contents() -> anyhow::Result<Vec<u8>> {
-    let anonymous = |mut content: Vec<u8>| {
-        for at in digests(&content) {
-            content[at..at + PLACEHOLDER.len()].copy_from_slice(&PLACEHOLDER);
-        }
-        content
-    };
-    Ok(Stopped::new()?.contents.map(anonymous).join(SCISSORS))
+    Ok(Stopped::new()?.contents.map(with_placeholders).join(SCISSORS))
+}
+
+/// The content with its digests replaced by placeholders.
+fn with_placeholders(mut content: Vec<u8>) -> Vec<u8> {
+    for at in digests(&content) {
+        content[at..at + PLACEHOLDER.len()].copy_from_slice(&PLACEHOLDER);
+    }
+    content
 }
 
 #[cfg(test)]
@@ -202,24 +210,24 @@ mod tests {
 
     /// Inputs refused by the checksum are distinguished from those that reach the content.
     #[test]
-    fn contents_are_reached_behind_their_seals() {
+    fn damaged_contents_with_a_right_checksum_are_parsed() {
         let _alone = crate::alone();
         let whole = contents().unwrap();
         assert_eq!(checkpoint(&whole), "ok");
         let pieces = pieces(&whole);
         let cut = [pieces[0], &pieces[1][..pieces[1].len() - 1], pieces[2]].join(SCISSORS);
-        let said = checkpoint(&cut);
+        let message = checkpoint(&cut);
         assert!(
-            said.contains("seed-00000.done") && said.contains("seed 0 is trained again"),
-            "{said}"
+            message.contains("seed-00000.done") && message.contains("seed 0 is trained again"),
+            "{message}"
         );
-        assert!(!said.contains("BLAKE3"), "{said}");
+        assert!(!message.contains("BLAKE3"), "{message}");
         // The state of the seed under way is read when the seed begins.
         let cut = [pieces[0], pieces[1], &pieces[2][..pieces[2].len() - 1]].join(SCISSORS);
-        let said = checkpoint(&cut);
+        let message = checkpoint(&cut);
         assert!(
-            said.contains("seed-00001-round-000001.state") && !said.contains("BLAKE3"),
-            "{said}"
+            message.contains("seed-00001-round-000001.state") && !message.contains("BLAKE3"),
+            "{message}"
         );
         assert!(checkpoint(b"").contains("checkpoint"), "{}", checkpoint(b""));
     }

@@ -10,7 +10,7 @@ use boostfgl::nn::{TensorShape, safetensors_io};
 use boostfgl::report::page::Report;
 use boostfgl::report::{Comparison, Depth, Predictions, Results, Rounds, RunFolder, RunView};
 
-use super::{as_it_is, said, spread};
+use super::{message, spread, unchanged};
 
 /// Four nodes, the last without a label.
 pub(crate) fn four() -> &'static Graph {
@@ -25,8 +25,8 @@ pub(crate) fn four() -> &'static Graph {
 }
 
 pub(crate) fn partition(input: &[u8]) -> String {
-    let folder = spread("partition", &["partition.csv"], input, as_it_is);
-    said(boostfgl::partition::file::read(&folder.join("partition.csv"), four(), 0))
+    let folder = spread("partition", &["partition.csv"], input, unchanged);
+    message(boostfgl::partition::file::read(&folder.join("partition.csv"), four(), 0))
 }
 
 pub(crate) fn shapes() -> [TensorShape; 2] {
@@ -34,16 +34,21 @@ pub(crate) fn shapes() -> [TensorShape; 2] {
 }
 
 pub(crate) fn safetensors(input: &[u8]) -> String {
-    said(safetensors_io::from_bytes::<f32>(Path::new("m.safetensors"), input, "seed0", &shapes()))
+    message(safetensors_io::from_bytes::<f32>(
+        Path::new("m.safetensors"),
+        input,
+        "seed0",
+        &shapes(),
+    ))
 }
 
 pub(crate) fn predictions(input: &[u8]) -> String {
-    let folder = spread("predictions", &["p.csv"], input, as_it_is);
-    said(Predictions::read(folder.join("p.csv")))
+    let folder = spread("predictions", &["p.csv"], input, unchanged);
+    message(Predictions::read(folder.join("p.csv")))
 }
 
 pub(crate) fn rounds(input: &[u8]) -> String {
-    let folder = spread("rounds", &["r.jsonl"], input, as_it_is);
+    let folder = spread("rounds", &["r.jsonl"], input, unchanged);
     match Rounds::read(folder.join("r.jsonl")) {
         Ok(rounds) if rounds.problems.is_empty() => "ok".to_owned(),
         Ok(rounds) => rounds.problems.join("; "),
@@ -60,9 +65,9 @@ pub(crate) const RUN: [&str; 6] = [
     RunFolder::DIAGNOSTICS,
 ];
 
-/// A folder is looked at, and its report drawn from whatever can be read.
+/// Reads a run folder and draws the report of everything that can be read.
 pub(crate) fn run_folder(input: &[u8]) -> String {
-    let folder = spread("run-folder", &RUN, input, as_it_is);
+    let folder = spread("run-folder", &RUN, input, unchanged);
     match RunView::read(&folder, Depth::Whole) {
         Ok(view) => {
             let problems = view.problems.join("; ");
@@ -81,7 +86,7 @@ pub(crate) fn cell(input: &[u8]) -> String {
     let folder = super::place("cell");
     std::fs::create_dir_all(folder.join(CellStore::FOLDER))
         .expect("the folder for the input can be written");
-    spread("cell/cells", &["d.json"], input, as_it_is);
+    spread("cell/cells", &["d.json"], input, unchanged);
     match CellStore::at(&folder).find("d") {
         StoredCell::Cell(_) => "ok".to_owned(),
         StoredCell::Nothing => "nothing".to_owned(),
@@ -89,16 +94,16 @@ pub(crate) fn cell(input: &[u8]) -> String {
     }
 }
 
-/// A list of checksums that names whatever it likes.
+/// A list of checksums, which may contain any file name.
 pub(crate) fn checksums(input: &[u8]) -> String {
-    let folder = spread("checksums", &[Checksums::FILE, "a"], input, as_it_is);
+    let folder = spread("checksums", &[Checksums::FILE, "a"], input, unchanged);
     match Checksums::read(&folder) {
         Ok(Some(sums)) => {
             let names: Vec<&str> = sums.names().collect();
             names
                 .iter()
-                .map(|name| said(sums.check(name)))
-                .find(|said| said != "ok")
+                .map(|name| message(sums.check(name)))
+                .find(|message| message != "ok")
                 .unwrap_or_else(|| "ok".to_owned())
         }
         Ok(None) => "none".to_owned(),
@@ -106,9 +111,9 @@ pub(crate) fn checksums(input: &[u8]) -> String {
     }
 }
 
-/// A comparison is read, and its tables drawn.
+/// Reads a comparison and draws its tables.
 pub(crate) fn comparison(input: &[u8]) -> String {
-    let folder = spread("comparison", &["comparison.json"], input, as_it_is);
+    let folder = spread("comparison", &["comparison.json"], input, unchanged);
     match Comparison::read(folder.join("comparison.json")) {
         Ok(comparison) => {
             let drawn = [
@@ -124,19 +129,21 @@ pub(crate) fn comparison(input: &[u8]) -> String {
     }
 }
 
-/// Results as they are, and with the checksum that belongs to them.
+/// Results as they are, then with the right checksum.
 pub(crate) fn results(input: &[u8]) -> String {
-    let read = |bytes: &[u8]| {
-        let folder = spread("results", &["r.json"], bytes, as_it_is);
-        said(Results::read(&folder.join("r.json")).map(|results| results.csv()))
-    };
     let key = b"\"checksum\": \"";
+    let message = read_results(input);
     match input.windows(key.len()).rposition(|window| window == key) {
-        None => read(input),
+        None => message,
         Some(at) => {
-            read(input);
             let hash = blake3::hash(&input[..at]).to_hex();
-            read(&[&input[..at], key, hash.as_bytes(), b"\"\n}\n"].concat())
+            read_results(&[&input[..at], key, hash.as_bytes(), b"\"\n}\n"].concat())
         }
     }
+}
+
+/// Reads results and writes them as CSV.
+fn read_results(bytes: &[u8]) -> String {
+    let folder = spread("results", &["r.json"], bytes, unchanged);
+    message(Results::read(&folder.join("r.json")).map(|results| results.csv()))
 }

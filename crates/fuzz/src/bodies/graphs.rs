@@ -6,7 +6,7 @@ use std::path::Path;
 use boostfgl::graph::readers::{Format, read};
 use zip::{CompressionMethod, ZipWriter, write::SimpleFileOptions};
 
-use super::{as_it_is, pieces, place, said, spread};
+use super::{message, pieces, place, spread, unchanged};
 
 pub(crate) const PLANETOID: [&str; 8] = [
     "ind.t.x",
@@ -20,19 +20,20 @@ pub(crate) const PLANETOID: [&str; 8] = [
 ];
 
 pub(crate) fn planetoid(input: &[u8]) -> String {
-    graph(&spread("planetoid", &PLANETOID, input, as_it_is), Format::Planetoid)
+    graph(&spread("planetoid", &PLANETOID, input, unchanged), Format::Planetoid)
 }
 
 pub(crate) fn csv(input: &[u8]) -> String {
-    graph(&spread("csv", &["nodes.csv", "edges.csv"], input, as_it_is), Format::Csv)
+    graph(&spread("csv", &["nodes.csv", "edges.csv"], input, unchanged), Format::Csv)
 }
 
 pub(crate) fn geom_gcn(input: &[u8]) -> String {
     let names = ["out1_graph_edges.txt", "out1_node_feature_label.txt"];
-    graph(&spread("geom-gcn", &names, input, as_it_is), Format::GeomGcn)
+    graph(&spread("geom-gcn", &names, input, unchanged), Format::GeomGcn)
 }
 
-/// Tables that are not packed yet are packed here: behind a checksum no mutation would be seen.
+/// Tables, compressed here unless they are already: the checksum of a compressed file would hide
+/// every mutation from the reader.
 pub(crate) fn ogb(input: &[u8]) -> String {
     let names = [
         "num-node-list.csv.gz",
@@ -52,21 +53,21 @@ fn packed(piece: &[u8]) -> Vec<u8> {
         return piece.to_vec();
     }
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    encoder.write_all(piece).expect("memory takes what is written");
-    encoder.finish().expect("memory takes what is written")
+    encoder.write_all(piece).expect("writing to memory succeeds");
+    encoder.finish().expect("writing to memory succeeds")
 }
 
 /// A whole archive, or arrays to be put into one: each piece is a name, an end of line and the
-/// array. After a first piece [`DEFLATED`] they are packed, with a checksum that is right: behind a
-/// wrong one no mutation would be seen.
+/// array. If the first piece is [`DEFLATED`], they are compressed here, so that the checksum is
+/// right and the reader parses the mutated array.
 pub(crate) fn npz(input: &[u8]) -> String {
     let path = place("npz").join("g.npz");
     let bytes = if input.starts_with(b"PK") { input.to_vec() } else { archive(input) };
     std::fs::write(&path, bytes).expect("the folder for the input can be written");
-    said(read(&path, None))
+    message(read(&path, None))
 }
 
-/// The first piece of an input whose arrays are packed.
+/// The first piece of an input whose arrays are to be compressed.
 pub(crate) const DEFLATED: &[u8] = b"deflated";
 
 fn archive(input: &[u8]) -> Vec<u8> {
@@ -80,12 +81,12 @@ fn archive(input: &[u8]) -> Vec<u8> {
         let options = SimpleFileOptions::default().compression_method(method);
         if name.len() < 60_000 && zip.start_file(name, options).is_ok() {
             zip.write_all(piece.get(end + 1..).unwrap_or_default())
-                .expect("memory takes what is written");
+                .expect("writing to memory succeeds");
         }
     }
     zip.finish().map(Cursor::into_inner).unwrap_or_default()
 }
 
 fn graph(folder: &Path, format: Format) -> String {
-    said(read(folder, Some(format)))
+    message(read(folder, Some(format)))
 }

@@ -1,4 +1,4 @@
-//! What each target does with its bytes.
+//! The bodies of the targets.
 
 pub(crate) mod checkpoint;
 pub(crate) mod config;
@@ -14,7 +14,7 @@ use crate::SCISSORS;
 
 thread_local! {
     static PLACE: tempfile::TempDir = {
-        // Memory rather than a disk, where there is such a folder.
+        // A folder in memory is faster than a disk.
         let memory = Path::new("/dev/shm");
         let made = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
         made.expect("a folder for the input can be made")
@@ -30,7 +30,7 @@ pub(crate) fn place(target: &str) -> PathBuf {
     folder
 }
 
-/// Writes the pieces of the input under these names; a piece that is missing is no file.
+/// Writes the pieces of the input under these names; a missing piece is a missing file.
 fn spread(target: &str, names: &[&str], input: &[u8], write: impl Fn(&[u8]) -> Vec<u8>) -> PathBuf {
     let folder = place(target);
     let mut pieces = pieces(input).into_iter();
@@ -46,7 +46,7 @@ fn spread(target: &str, names: &[&str], input: &[u8], write: impl Fn(&[u8]) -> V
     folder
 }
 
-fn as_it_is(piece: &[u8]) -> Vec<u8> {
+fn unchanged(piece: &[u8]) -> Vec<u8> {
     piece.to_vec()
 }
 
@@ -67,8 +67,8 @@ fn pieces(input: &[u8]) -> Vec<&[u8]> {
     pieces
 }
 
-/// What a reader said.
-fn said<T, E: Display>(result: Result<T, E>) -> String {
+/// The error message of a reader, or `ok`.
+fn message<T, E: Display>(result: Result<T, E>) -> String {
     result.map_or_else(|error| error.to_string(), |_| "ok".to_owned())
 }
 

@@ -1,4 +1,4 @@
-//! What a stopped federation is put back from, and what clients say to it.
+//! The saved state of a federation, and the messages of clients.
 
 use boostfgl::fed::boost::{Boost, BoostConfig};
 use boostfgl::fed::config::{Model, Optimizer, Protocol};
@@ -32,7 +32,7 @@ fn ring() -> &'static (Graph, Partition) {
     })
 }
 
-/// A small federation that nothing has happened to.
+/// A small federation before its first round.
 fn federation(method: &'static MethodInfo) -> Federation<f32> {
     let (graph, partition) = ring();
     let boosts = if method.name == "boostfgl" { Boost::ALL.to_vec() } else { Vec::new() };
@@ -53,7 +53,7 @@ fn federation(method: &'static MethodInfo) -> Federation<f32> {
     Federation::new(setup, data).expect("the setup is sound")
 }
 
-/// Settings under which methods remember little.
+/// Settings with which methods have a small state.
 fn small() -> MethodConfigs {
     let mut methods = MethodConfigs::default();
     methods.fedtad.pseudo_nodes = 4;
@@ -63,26 +63,26 @@ fn small() -> MethodConfigs {
     methods
 }
 
-/// The method that the first line names, and what is below it.
+/// The method named in the first line, and the rest of the input.
 fn of_method(input: &[u8]) -> Option<(&'static MethodInfo, &[u8])> {
     let end = input.iter().position(|byte| *byte == b'\n').unwrap_or(input.len());
     let method = METHODS.iter().find(|method| method.name.as_bytes() == &input[..end])?;
     Some((method, input.get(end + 1..).unwrap_or_default()))
 }
 
-/// A state that is accepted must also carry to the end.
+/// Restores a state. If it is accepted, all remaining rounds must run.
 pub(crate) fn state(input: &[u8]) -> String {
     let Some((method, input)) = of_method(input) else { return "no method".to_owned() };
     let state = [input, rest(method)].concat();
     let mut visitor = StateVisitor::restoring(&state);
     match federation(method).resume(&mut visitor, &mut []) {
-        Ok(course) => to_the_end(course).unwrap_or_else(|error| error.to_string()),
+        Ok(course) => run_to_end(course).unwrap_or_else(|error| error.to_string()),
         Err(error) => error.to_string(),
     }
 }
 
-/// All rounds that are left; what was refused on the way, or that all is well.
-fn to_the_end(mut course: Training<f32>) -> Result<String, boostfgl::fed::Error> {
+/// Runs the remaining rounds; returns the first refusal of an update, or `ok`.
+fn run_to_end(mut course: Training<f32>) -> Result<String, boostfgl::fed::Error> {
     let mut refused = Vec::new();
     while !course.is_over() {
         course.step(&mut [&mut |round: &RoundRecord<'_>| {
@@ -93,36 +93,37 @@ fn to_the_end(mut course: Training<f32>) -> Result<String, boostfgl::fed::Error>
     Ok(refused.into_iter().next().unwrap_or_else(|| "ok".to_owned()))
 }
 
-/// What one of the clients says in the first round, changed: screen and server refuse or use it,
-/// and the run continues to its end. Each three bytes are one change.
+/// Changes the upload of one client in the first round. Screen and server refuse or use it, and the
+/// run continues to its end. Each three bytes are one change.
 pub(crate) fn upload(input: &[u8]) -> String {
     let Some((method, changes)) = of_method(input) else { return "no method".to_owned() };
     let changes: Vec<[u8; 3]> = changes.as_chunks().0.to_vec();
-    let done = federation(method).begin(&mut []).and_then(|mut course| {
-        course.tamper(1, move |message| changes.into_iter().for_each(|one| change(message, one)));
-        to_the_end(course)
+    let result = federation(method).begin(&mut []).and_then(|mut course| {
+        course
+            .tamper(1, move |message| changes.into_iter().for_each(|bytes| change(message, bytes)));
+        run_to_end(course)
     });
-    done.unwrap_or_else(|error| error.to_string())
+    result.unwrap_or_else(|error| error.to_string())
 }
 
-/// What no client would say, and what one might.
+/// Usual and unusual numbers of a message.
 const NUMBERS: [f64; 12] =
     [0.0, -0.0, 1.0, -1.0, 0.5, 1e-40, 12.0, 1e9, 3e38, -1e300, f64::NAN, f64::INFINITY];
 
-/// One change to a message: what kind of, where, and to what.
+/// One change to a message: kind, place and new value.
 fn change(message: &mut Message<f32>, [kind, place, value]: [u8; 3]) {
     let (at, x) = (usize::from(place), NUMBERS[usize::from(value) % NUMBERS.len()]);
     let Message { tensors, numbers, entries } = message;
-    // The one that is meant, if there is any.
-    let one = |count: usize| at.checked_rem(count);
+    // The position in each list; `None` if the list is empty.
+    let number = at.checked_rem(numbers.len());
+    let tensor = at.checked_rem(tensors.len());
+    let entry = at.checked_rem(entries.len());
     match kind % 10 {
-        0 => one(numbers.len()).into_iter().for_each(|at| numbers[at] = x),
+        0 => number.into_iter().for_each(|at| numbers[at] = x),
         1 => numbers.insert(at % (numbers.len() + 1), x),
-        2 => one(numbers.len()).into_iter().for_each(|at| drop(numbers.drain(at..=at))),
+        2 => number.into_iter().for_each(|at| drop(numbers.drain(at..=at))),
         3 => {
-            if let Some(tensor) =
-                one(tensors.len()).map(|at| &mut tensors[at]).filter(|tensor| tensor.rows() > 0)
-            {
+            if let Some(tensor) = tensor.map(|at| &mut tensors[at]).filter(|t| t.rows() > 0) {
                 let row = usize::from(value) % tensor.rows();
                 tensor.row_mut(row).fill(NUMBERS[at % NUMBERS.len()] as f32);
             }
@@ -130,11 +131,9 @@ fn change(message: &mut Message<f32>, [kind, place, value]: [u8; 3]) {
         4 => {
             tensors.insert(at % (tensors.len() + 1), Matrix::zeros(at % 5, usize::from(value) % 5));
         }
-        5 => one(tensors.len()).into_iter().for_each(|at| drop(tensors.remove(at))),
-        6 => one(entries.len())
-            .into_iter()
-            .for_each(|place| entries[place].0 = u32::from(value) << (at % 25)),
-        7 => one(entries.len()).into_iter().for_each(|at| entries[at].1 = x as f32),
+        5 => tensor.into_iter().for_each(|at| drop(tensors.remove(at))),
+        6 => entry.into_iter().for_each(|i| entries[i].0 = u32::from(value) << (at % 25)),
+        7 => entry.into_iter().for_each(|i| entries[i].1 = x as f32),
         8 => entries.push((u32::from(place) << 4, x as f32)),
         _ => drop(entries.pop()),
     }
@@ -142,22 +141,26 @@ fn change(message: &mut Message<f32>, [kind, place, value]: [u8; 3]) {
 
 /// An upload in which nothing is changed, and one of each method with a change of every other kind.
 pub(crate) fn uploads() -> Vec<(&'static str, Vec<u8>)> {
-    let changed = |method: &&'static MethodInfo| {
-        let changes =
-            [0, 3, 6, 7, 0, 3].iter().zip(1u8..).flat_map(|(kind, at)| [*kind, at, 2 * at]);
-        (method.name, [method.name.as_bytes(), b"\n", &changes.collect::<Vec<u8>>()].concat())
-    };
-    METHODS.iter().map(changed).chain([("plain", b"fedproto\n".to_vec())]).collect()
+    let mut changes: Vec<u8> = Vec::new();
+    for (kind, at) in [0, 3, 6, 7, 0, 3].into_iter().zip(1u8..) {
+        changes.extend([kind, at, 2 * at]);
+    }
+    METHODS
+        .iter()
+        .map(|method| (method.name, [method.name.as_bytes(), b"\n", &changes].concat()))
+        .chain([("plain", b"fedproto\n".to_vec())])
+        .collect()
 }
 
-/// The name of each method, and as much of its state as is a seed.
+/// The name of each method, and the part of its state that is its seed.
 pub(crate) fn states() -> Vec<(&'static str, Vec<u8>)> {
-    let seed = |method: &&'static MethodInfo| {
+    let mut states = Vec::new();
+    for method in METHODS {
         let mut state = whole(method);
         state.truncate(state.len() - rest(method).len());
-        (method.name, [method.name.as_bytes(), b"\n", &state].concat())
-    };
-    METHODS.iter().map(seed).collect()
+        states.push((method.name, [method.name.as_bytes(), b"\n", &state].concat()));
+    }
+    states
 }
 
 /// The state of a method after one round.
@@ -169,9 +172,8 @@ fn whole(method: &'static MethodInfo) -> Vec<u8> {
     bytes
 }
 
-/// What of the state of a method is not in its seed. The generator of FedTAD has half a megabyte of
-/// weights whatever the settings, more than an input may have: of them all but the first are always
-/// as they were.
+/// The part of the state of a method that is not in its seed. The generator of FedTAD always has
+/// half a megabyte of weights, more than an input may have: only the first ones are mutated.
 fn rest(method: &MethodInfo) -> &'static [u8] {
     static REST: OnceLock<Vec<u8>> = OnceLock::new();
     if method.name != "fedtad" {
@@ -184,12 +186,12 @@ fn rest(method: &MethodInfo) -> &'static [u8] {
     })
 }
 
-/// Bytes of a state that are a seed, if it is long.
+/// The length of the seed of a long state.
 const SEED: usize = 6000;
 
 pub(crate) fn message(input: &[u8]) -> String {
     let mut message = Message::<f32>::default();
-    super::said(message.visit(&mut StateVisitor::restoring(input)))
+    super::message(message.visit(&mut StateVisitor::restoring(input)))
 }
 
 #[cfg(test)]
@@ -198,17 +200,17 @@ mod tests {
 
     /// Prototypes that are not finite, or one too many, are refused; others are used.
     #[test]
-    fn an_upload_is_changed_on_its_way() {
+    fn an_upload_is_changed_before_it_is_screened() {
         let _alone = crate::alone();
-        let said = |changes: &[u8]| upload(&[b"fedproto\n", changes].concat());
-        assert_eq!(said(b""), "ok");
-        assert_eq!(said(&[3, 2, 0]), "ok");
-        assert!(said(&[3, 10, 0]).contains("finite"), "{}", said(&[3, 10, 0]));
-        assert!(said(&[4, 1, 2]).contains("tensor"), "{}", said(&[4, 1, 2]));
+        let result = |changes: &[u8]| upload(&[b"fedproto\n", changes].concat());
+        assert_eq!(result(b""), "ok");
+        assert_eq!(result(&[3, 2, 0]), "ok");
+        assert!(result(&[3, 10, 0]).contains("finite"), "{}", result(&[3, 10, 0]));
+        assert!(result(&[4, 1, 2]).contains("tensor"), "{}", result(&[4, 1, 2]));
     }
 
     #[test]
-    fn the_committed_state_of_every_method_is_taken() {
+    fn the_committed_state_of_every_method_is_accepted() {
         let _alone = crate::alone();
         for method in METHODS {
             let path = crate::seeds::folder().join("state").join(method.name);

@@ -1,4 +1,4 @@
-//! The runs and comparisons below a folder: where they are, what they hold, and nothing outside.
+//! The runs and comparisons below a folder. Nothing outside the folder is read.
 
 mod compared;
 mod files;
@@ -44,7 +44,7 @@ struct CachedReport {
     main: Arc<str>,
 }
 
-/// How many reports are cached: they take long to render, and a reader goes back and forth.
+/// The number of cached reports: they take long to render, and are often opened again.
 const CACHED_REPORTS: usize = 8;
 
 impl Library {
@@ -113,7 +113,7 @@ impl Library {
 
     /// The metadata of the files of a run.
     pub(crate) fn files(&self, run: &Path) -> Files {
-        Files::look(&self.root, run, &files::ALL)
+        Files::read(&self.root, run, &files::ALL)
     }
 
     /// A run by its path below the folder.
@@ -127,15 +127,18 @@ impl Library {
         }
     }
 
-    /// Title and content of the report of these runs and comparisons; `None` if one of them does not
-    /// exist.
+    /// Title and content of the report of these runs and comparisons; `None` if one of them does
+    /// not exist.
     pub(crate) fn report(&self, names: &[String]) -> Option<(String, Arc<str>)> {
         let stamps: Vec<Stamps> =
             names.iter().map(|name| self.stamps(name)).collect::<Option<_>>()?;
-        let same = |rendered: &CachedReport| rendered.names == names && rendered.stamps == stamps;
-        if let Some(rendered) = lock(&self.reports).iter().find(|rendered| same(rendered)) {
+        let cached = lock(&self.reports);
+        let current = cached.iter().find(|report| report.names == names && report.stamps == stamps);
+        if let Some(rendered) = current {
             return Some((rendered.title.clone(), Arc::clone(&rendered.main)));
         }
+        // Rendering takes long; other threads must not wait for it.
+        drop(cached);
         let report = self.build_report(names)?;
         let (title, main) = (report.title(), Arc::from(report.main()));
         let mut reports = lock(&self.reports);
@@ -156,10 +159,11 @@ impl Library {
 impl Library {
     /// The stamps of all files that a report of a run or a comparison is made from.
     fn stamps(&self, name: &str) -> Option<Stamps> {
-        let of_run = self.locate(name).map(|path| self.files(&path));
-        let of_comparison =
-            || Some(Files::of_comparison(&self.root, &self.locate_comparison(name)?));
-        Some(of_run.or_else(of_comparison)?.stamps)
+        let files = match self.locate(name) {
+            Some(path) => self.files(&path),
+            None => Files::of_comparison(&self.root, &self.locate_comparison(name)?),
+        };
+        Some(files.stamps)
     }
 
     /// Reads everything that the report shows.

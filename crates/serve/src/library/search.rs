@@ -3,14 +3,14 @@
 use boostfgl_report::{CellStore, Comparison, RunFolder};
 use std::path::{Path, PathBuf};
 
-/// How many folders deep the search goes: `runs/a/b/c`.
+/// The depth of the search: `runs/a/b/c`.
 pub(super) const LEVELS: usize = 3;
 
 /// The most folders that are searched: a limit in case a home folder is served by mistake.
 const MOST_FOLDERS: usize = 20_000;
 
-/// A folder with one of these is a run.
-const SIGNS: [&str; 3] = [RunFolder::CONFIG, RunFolder::ROUNDS, RunFolder::SUMMARY];
+/// A folder with one of these files is a run.
+const RUN_FILES: [&str; 3] = [RunFolder::CONFIG, RunFolder::ROUNDS, RunFolder::SUMMARY];
 
 /// Folders of a comparison, which hold no runs.
 const OF_COMPARISONS: [&str; 2] = [CellStore::FOLDER, "config"];
@@ -28,7 +28,7 @@ pub(super) struct RunPath {
 pub(super) struct SearchResult {
     pub(super) runs: Vec<RunPath>,
     pub(super) comparisons: Vec<RunPath>,
-    /// What was skipped, one sentence each.
+    /// The skipped folders, one sentence each.
     pub(super) notes: Vec<String>,
 }
 
@@ -36,9 +36,9 @@ pub(super) struct SearchResult {
 /// or are found in their own place.
 pub(super) fn search(root: &Path) -> SearchResult {
     let mut found = SearchResult::default();
-    let (mut visited, mut odd) = (0, 0);
-    let mut ahead = vec![(RunPath { name: String::new(), path: root.to_path_buf() }, 0)];
-    while let Some((folder, depth)) = ahead.pop() {
+    let (mut visited, mut unlisted) = (0, 0);
+    let mut pending = vec![(RunPath { name: String::new(), path: root.to_path_buf() }, 0)];
+    while let Some((folder, depth)) = pending.pop() {
         if visited == MOST_FOLDERS {
             found.notes.push(format!(
                 "Only the first {MOST_FOLDERS} folders were searched; there are more."
@@ -51,7 +51,7 @@ pub(super) fn search(root: &Path) -> SearchResult {
         for entry in entries.flatten() {
             let name = entry.file_name();
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            run |= !is_folder && SIGNS.iter().any(|sign| name == *sign);
+            run |= !is_folder && RUN_FILES.iter().any(|file| name == *file);
             comparison |= !is_folder && name == Comparison::FILE;
             if !is_folder || depth == LEVELS || name == RunFolder::CHECKPOINT {
                 continue;
@@ -59,21 +59,21 @@ pub(super) fn search(root: &Path) -> SearchResult {
             match name.to_str().filter(|name| is_plain(name)) {
                 Some(hidden) if hidden.starts_with('.') => {}
                 Some(name) => inside.push(name.to_owned()),
-                None => odd += 1,
+                None => unlisted += 1,
             }
         }
         inside.retain(|name| !comparison || !OF_COMPARISONS.contains(&&name[..]));
-        ahead.extend(inside.iter().map(|name| (below(&folder, name), depth + 1)));
+        pending.extend(inside.iter().map(|name| (below(&folder, name), depth + 1)));
         match (run, comparison) {
             (true, _) => found.runs.push(folder),
             (false, true) => found.comparisons.push(folder),
             (false, false) => {}
         }
     }
-    if odd > 0 {
-        found
-            .notes
-            .push(format!("Folders whose names cannot be part of a URL are not listed: {odd}."));
+    if unlisted > 0 {
+        found.notes.push(format!(
+            "Folders whose names cannot be part of a URL are not listed: {unlisted}."
+        ));
     }
     found
 }
@@ -87,21 +87,25 @@ fn below(folder: &RunPath, name: &str) -> RunPath {
 
 /// Whether a folder is a run.
 pub(super) fn is_run(path: &Path) -> bool {
-    path.is_dir() && SIGNS.iter().any(|sign| has(path, sign))
+    path.is_dir() && RUN_FILES.iter().any(|file| has_file(path, file))
 }
 
 /// Whether a folder is a comparison, and no run.
 pub(super) fn is_comparison(path: &Path) -> bool {
-    path.is_dir() && has(path, Comparison::FILE) && !is_run(path)
+    path.is_dir() && has_file(path, Comparison::FILE) && !is_run(path)
 }
 
-fn has(folder: &Path, name: &str) -> bool {
+/// Whether a folder contains an entry of this name that is not a folder. Links are not followed.
+fn has_file(folder: &Path, name: &str) -> bool {
     folder.join(name).symlink_metadata().is_ok_and(|file| !file.is_dir())
 }
 
 /// Whether a part of a path is a plain name: no separator, `..`, drive or stream.
 pub(super) fn is_plain(part: &str) -> bool {
-    let special =
-        |c: char| matches!(c, '/' | '\\') || c.is_control() || (cfg!(windows) && c == ':');
-    !matches!(part, "" | "." | "..") && !part.contains(special)
+    !matches!(part, "" | "." | "..") && !part.contains(is_special)
+}
+
+/// Whether a character may separate parts of a path, or be invisible.
+fn is_special(c: char) -> bool {
+    matches!(c, '/' | '\\') || c.is_control() || (cfg!(windows) && c == ':')
 }

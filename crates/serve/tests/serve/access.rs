@@ -70,7 +70,7 @@ fn only_get_and_head_are_allowed_and_nothing_is_written() {
     let server = place.serve();
     for path in ["/", "/run/a", "/events/list", "/nothing"] {
         for method in ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "BREW"] {
-            let reply = server.ask(method, path, &[("Content-Length", "0")]);
+            let reply = server.request(method, path, &[("Content-Length", "0")]);
             assert_eq!(
                 (reply.status, reply.header("allow")),
                 (405, Some("GET, HEAD")),
@@ -78,9 +78,9 @@ fn only_get_and_head_are_allowed_and_nothing_is_written() {
             );
         }
     }
-    let head = server.ask("HEAD", "/run/a", &[]);
+    let head = server.request("HEAD", "/run/a", &[]);
     assert_eq!((head.status, head.body.as_str()), (200, ""));
-    assert_eq!(server.ask("HEAD", "/events/list", &[]).status, 200);
+    assert_eq!(server.request("HEAD", "/events/list", &[]).status, 200);
     server.page("/run/a");
     server.page("/");
     drop(server);
@@ -91,7 +91,7 @@ fn only_get_and_head_are_allowed_and_nothing_is_written() {
 fn requests_with_another_host_name_are_refused() {
     let place = Place::new();
     let server = place.serve();
-    let status = |headers: &[(&str, &str)]| server.ask("GET", "/", headers).status;
+    let status = |headers: &[(&str, &str)]| server.request("GET", "/", headers).status;
     for host in ["localhost", "localhost:1", "127.0.0.1", "127.0.0.1:9999", "[::1]", "[::1]:8410"] {
         assert_eq!(status(&[("Host", host)]), 200, "{host}");
     }
@@ -106,7 +106,7 @@ fn requests_with_another_host_name_are_refused() {
         assert_eq!(status(&[("Host", host)]), 403, "{host}");
     }
     assert_eq!(status(&[("Host", "localhost"), ("Host", "evil.example")]), 403, "two names");
-    assert_eq!(server.ask("GET", "http://evil.example/", &[("Host", "localhost")]).status, 403);
+    assert_eq!(server.request("GET", "http://evil.example/", &[("Host", "localhost")]).status, 403);
 }
 
 #[test]
@@ -114,7 +114,11 @@ fn other_sites_cannot_load_pages_but_may_link_to_them() {
     let place = Place::new();
     let server = place.serve();
     let ask = |site, mode| {
-        server.ask("HEAD", "/events/list", &[("Sec-Fetch-Site", site), ("Sec-Fetch-Mode", mode)])
+        server.request(
+            "HEAD",
+            "/events/list",
+            &[("Sec-Fetch-Site", site), ("Sec-Fetch-Mode", mode)],
+        )
     };
     assert_eq!(ask("cross-site", "cors").status, 403);
     assert_eq!(ask("same-site", "no-cors").status, 403);
@@ -152,12 +156,12 @@ fn a_server_with_a_token_refuses_every_request_without_it() {
         ("Cookie", format!("{cookie}={wrong}")),
         ("Cookie", format!("other={TOKEN}")),
     ] {
-        assert_eq!(server.ask("GET", "/", &[(name, &value)]).status, 401, "{name}: {value}");
+        assert_eq!(server.request("GET", "/", &[(name, &value)]).status, 401, "{name}: {value}");
     }
     for (name, value) in
         [("Authorization", format!("Bearer {TOKEN}")), ("Cookie", format!("x=y; {cookie}={TOKEN}"))]
     {
-        let reply = server.ask("GET", "/", &[(name, &value)]);
+        let reply = server.request("GET", "/", &[(name, &value)]);
         assert!(reply.status == 200 && reply.body.contains("a b"), "{name}");
     }
 }

@@ -180,7 +180,7 @@ impl Running {
     }
 
     pub(crate) fn get(&self, path: &str) -> Reply {
-        self.ask("GET", path, &[])
+        self.request("GET", path, &[])
     }
 
     /// A page that must be there.
@@ -190,7 +190,7 @@ impl Running {
         reply.body
     }
 
-    pub(crate) fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)]) -> Reply {
+    pub(crate) fn request(&self, method: &str, path: &str, headers: &[(&str, &str)]) -> Reply {
         let mut text = String::new();
         self.send(method, path, headers).read_to_string(&mut text).unwrap();
         Reply::parse(&text)

@@ -80,7 +80,7 @@ fn a_page_that_is_up_to_date_receives_nothing() {
 }
 
 #[test]
-fn a_run_that_starts_again_is_read_again() {
+fn a_restarted_run_is_read_again() {
     let place = Place::new();
     place.unfinished("a", 3);
     let server = place.serve();
@@ -127,7 +127,7 @@ fn the_number_of_live_pages_is_limited_and_closed_ones_are_freed() {
     assert!(server.page("/").contains("1 of 4"), "pages are still shown");
     drop(open);
     let end = Instant::now() + Duration::from_secs(30);
-    while server.ask("HEAD", "/events/list", &[]).status == 503 {
+    while server.request("HEAD", "/events/list", &[]).status == 503 {
         assert!(Instant::now() < end, "closed connections are not freed");
         std::thread::sleep(Duration::from_millis(50));
     }
