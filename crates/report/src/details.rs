@@ -1,21 +1,20 @@
-//! What is known of a run besides its metrics: both rounds that papers report, how much was
-//! trained, on which nodes.
+//! Details of a run besides its metrics: both rounds that papers report, training budget, split and
+//! minority classes.
 
 use boostfgl_fairness::{Percent, Scores, Warning};
 use serde::{Deserialize, Serialize};
 
-/// What is known of the run of one seed, whichever round is reported. Files of earlier versions
-/// have none of it.
+/// The details of one seed, whichever round is reported. Files of earlier versions have none of
+/// them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SeedDetails {
-    /// The last round and what it scores.
+    /// The last round and its scores.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<RoundScores>,
-    /// The round with the best validation accuracy and what it scores; `None` without validation
-    /// nodes.
+    /// The round with the best validation accuracy and its scores; `None` without validation nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub best_val: Option<RoundScores>,
-    /// How much training the method really did.
+    /// The training budget.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Budget>,
     /// Which split was used.
@@ -24,15 +23,15 @@ pub struct SeedDetails {
     /// The minority classes and how many nodes they have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub minority: Option<MinorityUsed>,
-    /// What must not look like a success; left out without any.
+    /// Warnings, such as a collapsed model; left out without any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
 }
 
-/// What the model of one round scores.
+/// The scores of the model of one round.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RoundScores {
-    /// Which round, from 1.
+    /// The number of the round, from 1.
     pub round: usize,
     /// Its accuracy on validation nodes in percent, if there are any.
     pub val_accuracy: Option<f64>,
@@ -41,11 +40,11 @@ pub struct RoundScores {
     pub scores: Percent<Scores>,
 }
 
-/// How much training a method did. Methods differ: AdaFGL adds rounds of its own after those that
-/// were asked for.
+/// The training budget of a method. Methods differ: AdaFGL adds rounds of its own after those that
+/// are configured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Budget {
-    /// Rounds that were asked for.
+    /// The configured rounds.
     pub rounds: usize,
     /// Local epochs in each of them.
     pub epochs: usize,
@@ -64,10 +63,10 @@ impl Budget {
     }
 }
 
-/// Where the roles of nodes came from, and how many nodes have each.
+/// The origin of the split, and the number of nodes in each part.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SplitUsed {
-    /// From where.
+    /// Its origin.
     pub source: SplitOrigin,
     /// Which of the splits that come with the data; left out for others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -83,13 +82,13 @@ pub struct SplitUsed {
 /// One of several splits that come with the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredSplit {
-    /// Its number, from 0: seed s takes number s mod k.
+    /// Its number, from 0: seed s uses number s mod k.
     pub number: usize,
-    /// How many there are: k.
+    /// The number of splits, k.
     pub of: usize,
 }
 
-/// Where the roles of nodes came from.
+/// The origin of a split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SplitOrigin {

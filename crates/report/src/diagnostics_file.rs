@@ -1,11 +1,11 @@
-//! `diagnostics.json`: what diagnostics found in a run.
+//! `diagnostics.json`: the results of the diagnostics of a run.
 
 use crate::{Error, Result};
 use boostfgl_fairness::diagnostics::{Diagnosis, DiagnosticKind};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// What was found, seed by seed.
+/// The results of diagnostics, seed by seed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DiagnosticsFile {
     /// The version of this format: [`DiagnosticsFile::VERSION`].
@@ -14,12 +14,12 @@ pub struct DiagnosticsFile {
     pub seeds: Vec<SeedDiagnosis>,
 }
 
-/// What was found under one seed.
+/// The results under one seed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SeedDiagnosis {
     /// The seed.
     pub seed: u64,
-    /// What was found.
+    /// The results.
     #[serde(flatten)]
     pub found: Diagnosis,
 }
@@ -28,7 +28,7 @@ impl DiagnosticsFile {
     /// The version of the format that this program writes, and the newest it reads.
     pub const VERSION: u32 = 1;
 
-    /// The findings of some seeds.
+    /// The file for some seeds.
     pub fn new(seeds: Vec<SeedDiagnosis>) -> Self {
         Self { version: Self::VERSION, seeds }
     }
@@ -37,7 +37,7 @@ impl DiagnosticsFile {
     pub fn to_json(&self) -> String {
         // Only maps with keys that are not strings and failing `Serialize` impls make this fail;
         // there are none here.
-        let mut json = serde_json::to_string(self).expect("findings are representable as JSON");
+        let mut json = serde_json::to_string(self).expect("diagnostics are representable as JSON");
         json.push('\n');
         json
     }
@@ -45,31 +45,28 @@ impl DiagnosticsFile {
     /// Reads a file.
     ///
     /// # Errors
-    /// If it cannot be read, does not hold findings, or has a newer version.
+    /// If it cannot be read, is not of this format, or has a newer version.
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let found: Self = crate::version::read(path, Self::VERSION)?;
-        match found.misfit() {
+        let file: Self = crate::version::read(path, Self::VERSION)?;
+        match file.inconsistency() {
             Some(reason) => Err(Error::malformed(path, reason)),
-            None => Ok(found),
+            None => Ok(file),
         }
     }
 
-    /// The diagnostics that watched every seed.
+    /// The diagnostics that observed every seed.
     pub fn recorded(&self) -> Vec<DiagnosticKind> {
-        let watched = |found: &Diagnosis, which: DiagnosticKind| {
-            found.cost.iter().any(|cost| cost.name == which.name())
-        };
-        let everywhere =
-            |which: &DiagnosticKind| self.seeds.iter().all(|seed| watched(&seed.found, *which));
+        if self.seeds.is_empty() {
+            return Vec::new();
+        }
         DiagnosticKind::ALL
             .into_iter()
-            .filter(everywhere)
-            .filter(|_| !self.seeds.is_empty())
+            .filter(|kind| self.seeds.iter().all(|seed| observed(&seed.found, *kind)))
             .collect()
     }
 
-    /// The findings of these diagnostics alone.
+    /// The results of these diagnostics alone.
     #[must_use]
     pub fn only(&self, wanted: &[DiagnosticKind]) -> Self {
         let seeds = self
@@ -79,23 +76,29 @@ impl DiagnosticsFile {
         Self { version: self.version, seeds: seeds.collect() }
     }
 
-    /// What does not fit together, where a reader would rely on it.
-    fn misfit(&self) -> Option<String> {
-        self.seeds.iter().find_map(|SeedDiagnosis { seed, found }| {
-            let trust = found.trust.as_ref()?;
+    /// The first inconsistency on which a reader would rely.
+    fn inconsistency(&self) -> Option<String> {
+        for SeedDiagnosis { seed, found } in &self.seeds {
+            let Some(trust) = &found.trust else { continue };
             let expected = trust.layers.len();
-            let clients = trust
-                .rounds
-                .iter()
-                .flat_map(|round| round.clients.iter().map(move |client| (round, client)));
-            let mut wrong = clients.filter(|(_, client)| client.layer_weights.len() != expected);
-            let (round, client) = wrong.next()?;
-            let place =
-                format!("seed {seed}, trust, round {}, client {}", round.round, client.client);
-            Some(format!(
-                "{place}: expected {expected} weights, one per layer, found {}",
-                client.layer_weights.len()
-            ))
-        })
+            for round in &trust.rounds {
+                for client in &round.clients {
+                    let found = client.layer_weights.len();
+                    if found != expected {
+                        return Some(format!(
+                            "seed {seed}, trust, round {}, client {}: expected {expected} \
+                             weights, one per layer, found {found}",
+                            round.round, client.client
+                        ));
+                    }
+                }
+            }
+        }
+        None
     }
+}
+
+/// Whether a diagnostic observed a run: then it has a cost.
+fn observed(diagnosis: &Diagnosis, kind: DiagnosticKind) -> bool {
+    diagnosis.cost.iter().any(|cost| cost.name == kind.name())
 }

@@ -1,4 +1,4 @@
-//! What can go wrong with a run folder.
+//! Errors of run folders, exports and pictures.
 
 use std::path::{Path, PathBuf};
 
@@ -21,16 +21,16 @@ pub enum Error {
         source: std::io::Error,
     },
 
-    /// A run was to go into a folder that already holds something.
+    /// The folder for a new run is not empty.
     #[error("{}: expected an empty folder, found `{found}` in it", path.display())]
     NotEmpty {
         /// The folder.
         path: PathBuf,
-        /// One of the things in it.
+        /// A name in it.
         found: String,
     },
 
-    /// A run on which another program works.
+    /// A run folder that another process has locked.
     #[error("{}: this run folder is in use by another boostfgl process", path.display())]
     Busy {
         /// The folder.
@@ -48,7 +48,7 @@ pub enum Error {
         found: u64,
     },
 
-    /// The file is there but does not hold what its format promises.
+    /// The file exists but violates its format.
     #[error("{}: {reason}", path.display())]
     Malformed {
         /// The file.
@@ -57,20 +57,20 @@ pub enum Error {
         reason: String,
     },
 
-    /// Nothing has this name.
+    /// An unknown name.
     #[error("unknown {kind} `{name}`{}; there are {}", did_you_mean(suggestion.as_deref()), known.join(", "))]
     Unknown {
         /// What sort of name: `format`.
         kind: &'static str,
         /// The name as given.
         name: String,
-        /// The nearest known name, if one is near.
+        /// The most similar known name, if one is similar.
         suggestion: Option<&'static str>,
-        /// What there is.
+        /// The known names.
         known: Vec<&'static str>,
     },
 
-    /// What was asked for is not part of this program.
+    /// The requested feature is not compiled in.
     #[error("this boostfgl was built without {what}")]
     NotBuiltIn {
         /// What is missing.
@@ -82,7 +82,7 @@ pub enum Error {
     /// A picture cannot be drawn.
     #[error("picture: {reason}")]
     Picture {
-        /// Why not.
+        /// The reason.
         reason: String,
     },
 }
@@ -109,7 +109,7 @@ impl Error {
         Self::Malformed { path: path.as_ref().to_path_buf(), reason: reason.into() }
     }
 
-    /// Builds an [`Error::Unknown`], suggesting the nearest of `known`.
+    /// Builds an [`Error::Unknown`], suggesting the most similar of `known`.
     pub(crate) fn unknown(kind: &'static str, name: &str, known: &[&'static str]) -> Self {
         let suggestion = boostfgl_graph::nearest(name, known.iter().copied());
         let suggestion =
@@ -141,6 +141,7 @@ impl Error {
     }
 }
 
+/// The suggestion of an error message, or nothing.
 fn did_you_mean(suggestion: Option<&str>) -> String {
     suggestion.map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default()
 }

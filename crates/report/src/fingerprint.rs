@@ -1,11 +1,11 @@
-//! The fingerprint of the data that a run was made on.
+//! The fingerprint of the data of a run.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// BLAKE3 of a graph as it was read, in small hexadecimal digits: as a whole and part by part, so
-/// that one can say what changed.
+/// BLAKE3 of a graph as it was read, in lower-case hexadecimal: as a whole and part by part, so that
+/// a change can be located.
 ///
 /// It is the same for every file format that holds the same graph, and for every scaling of its
 /// features.
@@ -21,7 +21,7 @@ pub struct Fingerprint {
     pub labels: String,
     /// Of the split that comes with the data.
     pub split: String,
-    /// Of each group column, by name. They decide no digit of training and are not part of `whole`.
+    /// Of each group column, by name. They do not influence training and are not part of `whole`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub groups: BTreeMap<String, String>,
 }
@@ -51,8 +51,8 @@ impl Fingerprint {
             .collect()
     }
 
-    /// The group columns of `self` that have other values in `later`, or are gone. A column that
-    /// only `later` has is a question that came up afterwards, and no change.
+    /// The group columns of `self` that have other values in `later`, or are missing there. A column
+    /// that only `later` has was added for evaluation and is not a change.
     ///
     /// ```
     /// use boostfgl_report::Fingerprint;
@@ -66,8 +66,10 @@ impl Fingerprint {
     /// assert_eq!(then.changed_groups(&with(&[("sex", "a")])), ["town"]);
     /// ```
     pub fn changed_groups(&self, later: &Self) -> Vec<&str> {
-        let changed =
-            |(name, digest): &(&String, &String)| later.groups.get(*name) != Some(*digest);
-        self.groups.iter().filter(changed).map(|(name, _)| name.as_str()).collect()
+        self.groups
+            .iter()
+            .filter(|(name, digest)| later.groups.get(*name) != Some(*digest))
+            .map(|(name, _)| name.as_str())
+            .collect()
     }
 }

@@ -1,4 +1,4 @@
-//! Where a run writes.
+//! The folder of a run.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -11,13 +11,13 @@ use crate::{AtomicFile, Error, PredictionsWriter, Result, RoundsWriter, Summary}
 
 /// The folder of one run.
 ///
-/// Every file but `rounds.jsonl` appears under its name only when whole, and `summary.json` comes
-/// last: a folder with a summary is a finished run.
+/// Every file but `rounds.jsonl` is written atomically, and `summary.json` is written last: a folder
+/// with a summary is a finished run.
 ///
-/// A folder that was [created](RunFolder::create) or [taken](RunFolder::take) belongs to this
-/// program until it is dropped, with all clones of it: the folder itself is locked, which leaves
-/// nothing behind. Reading needs no lock. File systems that know no locks on folders (NFS, and
-/// Windows as a whole) leave it to the user that two programs do not work on one run.
+/// A folder that was [created](RunFolder::create) or [taken](RunFolder::take) is locked until the
+/// value and all its clones are dropped. The lock is on the folder itself, so no lock file remains.
+/// Reading needs no lock. Where folders cannot be locked (NFS, and Windows), the user must not start
+/// two programs on one run.
 ///
 /// ```
 /// use boostfgl_report::RunFolder;
@@ -33,30 +33,30 @@ use crate::{AtomicFile, Error, PredictionsWriter, Result, RoundsWriter, Summary}
 #[derive(Clone, Debug)]
 pub struct RunFolder {
     path: PathBuf,
-    /// The lock that a process holds while it works on the run.
+    /// The lock on the folder; `None` for reading.
     lock: Option<Arc<File>>,
 }
 
 impl RunFolder {
     /// The resolved configuration.
     pub const CONFIG: &str = "config.toml";
-    /// Which client and split each node is in.
+    /// The client and the part of the split of each node.
     pub const PARTITION: &str = "partition.csv";
-    /// How the graph was divided, in numbers.
-    pub const DIVISIONS: &str = "partition.json";
+    /// Statistics of the partition: sizes, lost edges and homophily of the clients.
+    pub const PARTITION_STATS: &str = "partition.json";
     /// One line per seed and round.
     pub const ROUNDS: &str = "rounds.jsonl";
     /// One row per seed and node.
     pub const PREDICTIONS: &str = "predictions.csv";
     /// The final parameters.
     pub const MODEL: &str = "model.safetensors";
-    /// What diagnostics found, if any watched.
+    /// The results of diagnostics, if any were recorded.
     pub const DIAGNOSTICS: &str = "diagnostics.json";
     /// The report.
     pub const REPORT: &str = "report.html";
     /// The BLAKE3 of every file.
     pub const CHECKSUMS: &str = Checksums::FILE;
-    /// The summary: the last file a run writes.
+    /// The summary: the last file that a run writes.
     pub const SUMMARY: &str = "summary.json";
     /// The folder of checkpoints.
     pub const CHECKPOINT: &str = "checkpoint";
@@ -65,7 +65,7 @@ impl RunFolder {
     const SUMMED: [&str; 8] = [
         Self::CONFIG,
         Self::PARTITION,
-        Self::DIVISIONS,
+        Self::PARTITION_STATS,
         Self::PREDICTIONS,
         Self::MODEL,
         Self::DIAGNOSTICS,
@@ -73,26 +73,26 @@ impl RunFolder {
         Self::ROUNDS,
     ];
 
-    /// Whether a run leaves a file of this name that has a checksum.
+    /// Whether a run writes a file of this name that has a checksum.
     pub(crate) fn is_of_run(name: &str) -> bool {
         name == Self::SUMMARY || Self::SUMMED.contains(&name)
     }
 
-    /// Makes the folder, with its parents, or takes over an empty one.
+    /// Creates the folder and its parents, or locks an empty one.
     ///
-    /// With `overwrite`, what an earlier run wrote is removed first, and nothing else: files of
+    /// With `overwrite`, the files of an earlier run are removed first, and nothing else: files of
     /// other names stay, and so does a `checkpoint` folder without a `rounds.jsonl` next to it,
-    /// since no run made it.
+    /// since it is not of a run.
     ///
     /// # Errors
-    /// If the folder holds something and `overwrite` is false, another program works on it, or the
+    /// If the folder is not empty and `overwrite` is false, another process has locked it, or the
     /// system refuses.
     pub fn create(path: impl Into<PathBuf>, overwrite: bool) -> Result<Self> {
         let folder = Self { path: path.into(), lock: None };
         disk::create_dir_all(&folder.path)?;
         let mut names = folder.names()?;
         if !overwrite && !names.is_empty() {
-            // The least name, so that the message does not depend on the file system's order.
+            // The first name in order, so that the message does not depend on the file system.
             return Err(Error::NotEmpty { path: folder.path, found: names.swap_remove(0) });
         }
         let folder = folder.take()?;
@@ -102,10 +102,10 @@ impl RunFolder {
         Ok(folder)
     }
 
-    /// Makes a folder that did not exist: `base`, else `base-2`, `base-3` and so on.
+    /// Creates a folder that did not exist: `base`, else `base-2`, `base-3` and so on.
     ///
-    /// Unlike [`free_name`] followed by [`RunFolder::create`], two programs never get the same
-    /// folder.
+    /// Unlike [`free_name`] followed by [`RunFolder::create`], this is free of races: two processes
+    /// never get the same folder.
     ///
     /// # Errors
     /// If the system refuses.
@@ -124,7 +124,7 @@ impl RunFolder {
         }
     }
 
-    /// The folder of an earlier run, to read.
+    /// The folder of an earlier run, for reading.
     ///
     /// # Errors
     /// If there is no such folder.
@@ -133,16 +133,16 @@ impl RunFolder {
         folder.names().map(|_| folder)
     }
 
-    /// The same folder, which no other program may work on from now on; one that this program has
-    /// taken already is fine.
+    /// Locks the folder against other processes. A folder that this value has locked already stays
+    /// locked.
     ///
     /// # Errors
-    /// [`Error::Busy`] if another program has taken it.
+    /// [`Error::Busy`] if another process has locked it.
     pub fn take(&self) -> Result<Self> {
         if self.lock.is_some() {
             return Ok(self.clone());
         }
-        // A folder that cannot be opened or locked as a file is no reason to refuse a run.
+        // Some systems cannot open or lock folders as files; the run continues without a lock there.
         let lock = File::open(&self.path).ok().filter(|_| cfg!(unix));
         match lock.as_ref().map(File::try_lock) {
             Some(Err(TryLockError::WouldBlock)) => Err(Error::Busy { path: self.path.clone() }),
@@ -160,7 +160,7 @@ impl RunFolder {
         self.path.join(name)
     }
 
-    /// Writes a whole file, or leaves what was there.
+    /// Writes a file atomically.
     ///
     /// # Errors
     /// If the system refuses.
@@ -168,7 +168,7 @@ impl RunFolder {
         Ok(disk::write_atomic(self.file(name), bytes)?)
     }
 
-    /// Starts a file that gets its name when it is finished.
+    /// Starts a file that is renamed to its final name when it is finished.
     ///
     /// # Errors
     /// If the system refuses.
@@ -179,7 +179,7 @@ impl RunFolder {
     /// Starts `rounds.jsonl`.
     ///
     /// # Errors
-    /// If the file is already there, or the system refuses.
+    /// If the file exists already, or the system refuses.
     pub fn rounds(&self) -> Result<RoundsWriter> {
         RoundsWriter::create(self.file(Self::ROUNDS))
     }
@@ -192,7 +192,8 @@ impl RunFolder {
         PredictionsWriter::create(self.file(Self::PREDICTIONS))
     }
 
-    /// Writes `checksums.txt` about every file of the run, then `summary.json`: do this last.
+    /// Writes `checksums.txt` with every file of the run, then `summary.json`. This must be the last
+    /// write of a run.
     ///
     /// # Errors
     /// If the system refuses.
@@ -202,8 +203,8 @@ impl RunFolder {
         self.write_atomic(Self::SUMMARY, json.as_bytes())
     }
 
-    /// Writes `report.html`, with its line in the checksums of a finished run. In between it has
-    /// none: a crash never leaves a report that its checksum contradicts.
+    /// Writes `report.html` and, in a finished run, its checksum. The old checksum is removed first,
+    /// so a crash never leaves a report that contradicts its checksum.
     ///
     /// # Errors
     /// If the system refuses.
@@ -212,8 +213,8 @@ impl RunFolder {
         Ok(Checksums::replace(&self.file(Self::REPORT), html.as_bytes(), finished)?)
     }
 
-    /// Every file of a finished run that is not what its checksum says, and what has none, one
-    /// sentence each. Folders of earlier versions have no checksums, or none of the report.
+    /// Every file of a finished run that differs from its checksum or has none, one sentence each.
+    /// Folders of earlier versions have no checksums, or none of the report.
     pub fn changes(&self) -> Vec<String> {
         let sums = match Checksums::read(&self.path) {
             Ok(Some(sums)) => sums,
@@ -226,24 +227,25 @@ impl RunFolder {
         let changed = sums.names().filter_map(|name| sums.check(name).err());
         let mut changes: Vec<String> =
             changed.map(|error| Error::from(error).to_string()).collect();
-        let unlisted = |name: &&str| self.file(name).is_file() && !sums.has(name);
-        let told = |name: &str| {
+        for name in Self::SUMMED {
+            let file = self.file(name);
+            if !file.is_file() || sums.has(name) {
+                continue;
+            }
             let remedy = if name == Self::REPORT {
                 "; `boostfgl report RUN` writes it anew with one"
             } else {
                 ""
             };
-            format!(
+            changes.push(format!(
                 "{} has no checksum: changes of it are not noticed{remedy}",
-                self.file(name).display()
-            )
-        };
-        changes.extend(Self::SUMMED.into_iter().filter(unlisted).map(told));
+                file.display()
+            ));
+        }
         changes
     }
 
-    /// Compares a file of a finished run with the checksum that the run left; folders of earlier
-    /// versions have none.
+    /// Compares a file of a finished run with its checksum; folders of earlier versions have none.
     ///
     /// # Errors
     /// [`Error::Malformed`] if the file was changed since, or the checksums were.
@@ -259,8 +261,7 @@ impl RunFolder {
         Summary::read(self.file(Self::SUMMARY))
     }
 
-    /// Removes the state of a run that is finished, which a crash right after its summary leaves
-    /// behind.
+    /// Removes the checkpoints of a finished run, which remain after a crash right after the summary.
     ///
     /// # Errors
     /// If the system refuses.
@@ -271,8 +272,8 @@ impl RunFolder {
         if over { Ok(disk::remove_dir_all(left)?) } else { Ok(()) }
     }
 
-    /// Takes back what says that a run is to be done here, if nothing of it has been done. What
-    /// cannot be removed stays.
+    /// Removes the files that announce a run, if it has not begun. Errors are ignored: the files
+    /// that cannot be removed stay.
     pub fn discard_announcement(&self) {
         let rounds = self.file(Self::ROUNDS);
         if rounds.metadata().is_ok_and(|file| file.len() > 0) || self.file(Self::SUMMARY).exists() {
@@ -286,44 +287,49 @@ impl RunFolder {
 
     /// The names in the folder, sorted.
     fn names(&self) -> Result<Vec<String>> {
-        let names = || -> io::Result<Vec<String>> {
-            let names = fs::read_dir(&self.path)?
-                .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
-            names.collect()
-        };
-        let mut names = names().map_err(|source| Error::io(&self.path, source))?;
+        let mut names = names_in(&self.path).map_err(|source| Error::io(&self.path, source))?;
         names.sort_unstable();
         Ok(names)
     }
 
+    /// Removes the files of an earlier run; `names` are those in the folder.
     fn remove_run(&self, names: &[String]) -> Result<()> {
-        let there = |name: &str| names.iter().any(|there| there == name);
-        let remove = |name: &str| disk::remove_file(self.file(name));
-        // The summary goes first, so that a run taken apart halfway does not look finished; the
-        // rounds go last, because they are the sign that a run was here.
-        let unfinished =
-            |name: &&String| name.starts_with(UNFINISHED.0) && name.ends_with(UNFINISHED.1);
-        if there(Self::SUMMARY) {
-            remove(Self::SUMMARY)?;
+        // The summary is removed first, so that a crash leaves no folder that looks finished.
+        if contains(names, Self::SUMMARY) {
+            disk::remove_file(self.file(Self::SUMMARY))?;
             disk::sync_folder(&self.path)?;
         }
-        for name in names.iter().filter(unfinished) {
-            remove(name)?;
+        for name in names {
+            if name.starts_with(UNFINISHED.0) && name.ends_with(UNFINISHED.1) {
+                disk::remove_file(self.file(name))?;
+            }
         }
-        if there(Self::CHECKPOINT) && there(Self::ROUNDS) {
+        if contains(names, Self::CHECKPOINT) && contains(names, Self::ROUNDS) {
             disk::remove_dir_all(self.file(Self::CHECKPOINT))?;
         }
-        // The rounds stand last among those that have checksums.
+        // The rounds are the last entry of `SUMMED` and removed last: they identify the folder of a
+        // run, so an interrupted removal can be repeated.
         for name in [Self::CHECKSUMS].into_iter().chain(Self::SUMMED) {
-            if there(name) {
-                remove(name)?;
+            if contains(names, name) {
+                disk::remove_file(self.file(name))?;
             }
         }
         Ok(disk::sync_folder(&self.path)?)
     }
 }
 
-/// The first of `base`, `base-2`, `base-3`, … that names nothing yet.
+/// The names in a folder, in the order of the file system.
+fn names_in(folder: &Path) -> io::Result<Vec<String>> {
+    fs::read_dir(folder)?
+        .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
+        .collect()
+}
+
+fn contains(names: &[String], name: &str) -> bool {
+    names.iter().any(|other| other == name)
+}
+
+/// The first of `base`, `base-2`, `base-3`, … that does not exist.
 ///
 /// ```
 /// let place = tempfile::tempdir()?;
@@ -333,14 +339,12 @@ impl RunFolder {
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub fn free_name(base: impl AsRef<Path>) -> PathBuf {
-    // Going through the components drops a trailing slash, after which `-2` would be a name of its
-    // own.
+    // Collecting the components drops a trailing slash, after which `-2` would be a separate part.
     let base: PathBuf = base.as_ref().components().collect();
-    // A dangling link is not free either: writing to it would end up wherever it points.
-    let free = |path: &PathBuf| fs::symlink_metadata(path).is_err();
     let mut path = base.clone();
     let mut number = 2u64;
-    while !free(&path) {
+    // A dangling link is not free either: a write would go to its target.
+    while fs::symlink_metadata(&path).is_ok() {
         let mut name = base.clone().into_os_string();
         name.push(format!("-{number}"));
         path = name.into();

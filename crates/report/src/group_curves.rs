@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::Style;
 use crate::text_table::{Line, Marked, TextTable, WIDTH, plain, width};
 
-/// One metric on every group along a run: how groups came to fare as they do.
+/// One metric on every group after every evaluated round of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GroupCurves {
     /// What is measured.
@@ -21,24 +21,21 @@ pub struct GroupCurves {
 /// One evaluated round.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RoundFrames {
-    /// Which, from 1.
+    /// Its number, from 1.
     pub round: usize,
-    /// What the groups had, over seeds; without intervals.
+    /// The values of the groups over seeds, without intervals.
     pub frames: SeedFrames,
 }
 
 impl GroupCurves {
-    /// As text for a terminal, one row per round, ending in a newline. What does not fit beside
-    /// each other comes below.
+    /// As text for a terminal, one row per round, ending in a newline. Columns that do not fit the
+    /// width go into further tables below.
     pub fn text(&self, title: &str, style: Style) -> String {
         self.tables(title).iter().map(|table| table.text(style)).collect::<Vec<_>>().join("\n")
     }
 
     /// In Markdown, one row per round, ending in a newline.
     pub fn markdown(&self, title: &str) -> String {
-        let section = |table: &TextTable| {
-            format!("{}\n{}. {}\n", table.markdown(), plain(&table.title), table.notes.join(" "))
-        };
         self.tables(title).iter().map(section).collect::<Vec<_>>().join("\n")
     }
 
@@ -48,7 +45,7 @@ impl GroupCurves {
         columns.extend(
             self.groups()
                 .into_iter()
-                .map(|name| Column::new(name, self.values(|frames| of(frames, name)))),
+                .map(|name| Column::new(name, self.values(|frames| group_value(frames, name)))),
         );
         columns.push(Column::new("difference", self.values(|frames| Some(frames.difference))));
         let seeds = self.rounds.first().map_or(0, |round| round.frames.seeds.len());
@@ -60,8 +57,14 @@ impl GroupCurves {
         let mut notes =
             vec![format!("Percent{over}, on the test nodes after each evaluated round.")];
         notes.extend(self.small());
-        let table = |columns: &[Column]| TextTable {
-            title: format!("{title}: {} by {}, round by round", self.metric, self.grouping),
+        let title = format!("{title}: {} by {}, round by round", self.metric, self.grouping);
+        chunks(&columns).into_iter().map(|columns| self.table(&title, columns, &notes)).collect()
+    }
+
+    /// The table of some of the columns.
+    fn table(&self, title: &str, columns: &[Column], notes: &[String]) -> TextTable {
+        TextTable {
+            title: title.to_owned(),
             labels: "Round",
             columns: columns.iter().map(|column| column.heading.clone()).collect(),
             rows: self
@@ -70,9 +73,8 @@ impl GroupCurves {
                 .enumerate()
                 .map(|(at, round)| row(round.round, at, columns))
                 .collect(),
-            notes: notes.clone(),
-        };
-        chunks(&columns).into_iter().map(table).collect()
+            notes: notes.to_vec(),
+        }
     }
 
     /// Every group that any round has, in order.
@@ -86,7 +88,7 @@ impl GroupCurves {
         names
     }
 
-    /// Which groups are in no difference, if any.
+    /// The note on groups that are left out of the difference, if there are any.
     fn small(&self) -> Option<String> {
         let frames = &self.rounds.first()?.frames;
         let small: Vec<&str> =
@@ -96,6 +98,7 @@ impl GroupCurves {
             .then(|| format!("Not in the difference ({why}): {}.", plain(&small.join(", "))))
     }
 
+    /// The cells of a column.
     fn values(&self, pick: impl Fn(&SeedFrames) -> Option<Spread>) -> Vec<String> {
         self.rounds
             .iter()
@@ -121,7 +124,7 @@ impl Column {
         Self { heading, cells }
     }
 
-    /// What it takes on the screen: the widest text, its mark and the gap.
+    /// Its width on the screen: the widest text, its mark and the gap.
     fn width(&self) -> usize {
         self.heading.iter().chain(&self.cells).map(|text| width(text)).max().unwrap_or(0) + 3
     }
@@ -147,17 +150,28 @@ fn chunks(columns: &[Column]) -> Vec<&[Column]> {
     found
 }
 
-fn of(frames: &SeedFrames, group: &str) -> Option<Spread> {
+/// The value of a group in a round.
+fn group_value(frames: &SeedFrames, group: &str) -> Option<Spread> {
     frames.rows.iter().find(|row| row.group == group).map(|row| row.value)
 }
 
+/// A table in Markdown with title and notes below.
+fn section(table: &TextTable) -> String {
+    format!("{}\n{}. {}\n", table.markdown(), plain(&table.title), table.notes.join(" "))
+}
+
+/// Mean ± standard deviation in percent; the value alone if there is one seed.
 fn percent(value: Option<Spread>, seeds: usize) -> String {
-    let shown = |x: f64| format!("{:.1}", 100.0 * x);
     match value.map(|value| (value.mean, value.std)) {
         None | Some((None, _)) => "–".to_owned(),
-        Some((Some(mean), _)) if seeds == 1 => shown(mean),
+        Some((Some(mean), _)) if seeds == 1 => one_decimal(mean),
         Some((Some(mean), std)) => {
-            format!("{} ± {}", shown(mean), std.map_or_else(|| "–".to_owned(), shown))
+            format!("{} ± {}", one_decimal(mean), std.map_or_else(|| "–".to_owned(), one_decimal))
         }
     }
+}
+
+/// A fraction in percent.
+fn one_decimal(fraction: f64) -> String {
+    format!("{:.1}", 100.0 * fraction)
 }

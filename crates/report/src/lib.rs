@@ -1,28 +1,28 @@
-//! What a run leaves behind: its folder, its summary and a table a person can read.
+//! The files of a run: its folder, summary, tables, report and exports.
 //!
-//! * [`RunFolder`] — where a run writes, so that a crash never leaves a half-written file under a
-//!   final name.
-//! * [`RoundsWriter`] — `rounds.jsonl`, one line per seed and round, while the run goes on.
-//! * [`Rounds`] — the same file read back, also while it grows.
-//! * [`PartitionFile`] — `partition.json`: how the graph was divided, in numbers.
+//! * [`RunFolder`] — the folder of a run, written so that a crash never leaves a half-written file
+//!   under a final name.
+//! * [`RoundsWriter`] — `rounds.jsonl`, one line per seed and round, appended during the run.
+//! * [`Rounds`] — the reader of that file, also while it grows.
+//! * [`PartitionFile`] — `partition.json`: statistics of the partition.
 //! * [`PredictionsWriter`] — `predictions.csv`, one row per seed and node.
-//! * [`Predictions`] — the same file read back.
-//! * [`name`] — what runs are called.
+//! * [`Predictions`] — the reader of that file.
+//! * [`name`] — names of runs and of their folders.
 //! * [`Summary`] — `summary.json`, written last: its presence means that the run is complete.
-//! * [`RunView`] — all that can be seen of a run folder, finished, half-written or broken.
+//! * [`RunView`] — the content of a run folder, whether finished, unfinished or damaged.
 //! * [`page::Report`] — one self-contained page from one or more runs, drawn with [`chart`].
 //! * [`export`] — runs for other programs: CSV, JSON, Parquet, LaTeX, Markdown, TensorBoard,
 //!   pictures.
 //! * [`Table`] — several runs side by side, as text, Markdown, LaTeX or CSV.
-//! * [`DiagnosticsFile`] — `diagnostics.json`: what diagnostics found; [`DiagnosisReport`] — the same for
-//!   people.
+//! * [`DiagnosticsFile`] — `diagnostics.json`: the results of diagnostics; [`DiagnosisReport`] — their
+//!   tables.
 //! * [`FrameTable`] — a metric by groups of nodes, with intervals and the worst group; [`GroupCurves`] —
 //!   the same round by round.
-//! * [`Results`] — what an experiment measured, small enough for a repository.
+//! * [`Results`] — the results of an experiment, small enough for a repository.
 //! * [`figure`] — the figures of the paper by name, from results or from runs.
 //! * [`chart`] — pictures as inline SVG, each with the table of its numbers.
-//! * [`Comparison`] — methods side by side over datasets and seeds, with how sure each difference
-//!   is and its cost; [`ComparisonView`] — its folder, with the curves of its cells
+//! * [`Comparison`] — methods side by side over datasets and seeds, with the certainty of each
+//!   difference and the costs; [`ComparisonView`] — its folder, with the curves of its cells
 //!   ([`CellStore`]).
 
 #![forbid(unsafe_code)]

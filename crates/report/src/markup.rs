@@ -1,8 +1,8 @@
-//! HTML and SVG by hand: elements, attributes, escaped text.
+//! Writing HTML and SVG: elements, attributes, escaped text.
 
 use std::fmt::{Display, Write as _};
 
-/// Text of which nothing is markup.
+/// Text with all characters of markup escaped.
 ///
 /// ```
 /// assert_eq!(boostfgl_report::escaped("<b> & \"c\""), "&lt;b&gt; &amp; &quot;c&quot;");
@@ -16,7 +16,7 @@ pub fn escaped(text: &str) -> String {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
-            // What XML cannot hold at all.
+            // Characters that XML does not allow, even escaped.
             c if c.is_control() && !matches!(c, '\n' | '\t') => out.push('\u{fffd}'),
             '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
             c => out.push(c),
@@ -63,7 +63,7 @@ impl Markup {
         self.close(name);
     }
 
-    /// Markup that is finished already.
+    /// Appends markup without escaping.
     pub(crate) fn raw(&mut self, markup: &str) {
         self.body.push_str(markup);
     }
@@ -74,13 +74,10 @@ impl Markup {
         self.open("table", &[]);
         self.open("thead", &[]);
         self.open("tr", &[]);
-        let words = |at: usize| {
-            rows.first()
-                .and_then(|row| row.get(at))
-                .is_some_and(|c| c.starts_with(char::is_alphabetic))
-        };
         for (at, name) in head.iter().enumerate() {
-            let class = if words(at) { "text" } else { "number" };
+            // A heading is aligned like the first cell below it.
+            let first = rows.first().and_then(|row| row.get(at));
+            let class = if first.is_some_and(|cell| is_word(cell)) { "text" } else { "number" };
             self.text("th", &[("scope", &"col"), ("class", &class)], name);
         }
         self.close("tr");
@@ -89,9 +86,8 @@ impl Markup {
         for row in rows {
             self.open("tr", &[]);
             for (at, cell) in row.iter().enumerate() {
-                // Numbers stand below each other by their last digit, words by their first letter.
-                let word = cell.starts_with(char::is_alphabetic);
-                let (name, attributes): (_, &Attributes<'_>) = match (at, word) {
+                // Numbers are aligned right, words left.
+                let (name, attributes): (_, &Attributes<'_>) = match (at, is_word(cell)) {
                     (0, _) => ("th", &[("scope", &"row")]),
                     (_, true) => ("td", &[("class", &"text")]),
                     (_, false) => ("td", &[]),
@@ -105,10 +101,14 @@ impl Markup {
         self.close("div");
     }
 
-    /// All of it.
+    /// The markup as text.
     pub(crate) fn finish(self) -> String {
         self.body
     }
+}
+
+fn is_word(cell: &str) -> bool {
+    cell.starts_with(char::is_alphabetic)
 }
 
 #[cfg(test)]
@@ -130,7 +130,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_that_is_escaped_ends_a_text_or_an_attribute(text in "\\PC*") {
+        fn escaped_text_cannot_end_an_element_or_attribute(text in "\\PC*") {
             let escaped = escaped(&text);
             prop_assert!(!escaped.contains(['<', '>', '"', '\'']));
             let back = escaped.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&#39;", "'");

@@ -1,4 +1,4 @@
-//! What runs are called: by method, boosts and what else was changed, or as the user says.
+//! Names of runs: method, boosts and changed settings, or the name given by the user.
 
 use crate::Summary;
 use boostfgl_fed::boost::Boost;
@@ -14,7 +14,7 @@ const LONGEST_FOLDER: usize = 80;
 pub fn label(method: &str, boost: &[String]) -> String {
     let all = Boost::ALL.iter().all(|wanted| boost.iter().any(|boost| boost == wanted.name()));
     match (method, boost) {
-        // Its name says that all boosts are on.
+        // The name `boostfgl` alone means that all boosts are on.
         ("boostfgl", []) => "boostfgl + none".to_owned(),
         (method, []) => method.to_owned(),
         ("boostfgl", _) if all => "boostfgl".to_owned(),
@@ -28,8 +28,8 @@ pub fn composed(label: &str, changed: &[String]) -> String {
     std::iter::once(label).chain(changed.iter().map(String::as_str)).collect::<Vec<_>>().join(", ")
 }
 
-/// What is wrong with a name that the user gives to a run, as what was expected; `None` if nothing
-/// is.
+/// The defect of a name that the user gives to a run, worded as what was expected; `None` for a
+/// valid name.
 ///
 /// ```
 /// use boostfgl_report::name::objection;
@@ -52,8 +52,8 @@ pub fn objection(name: &str) -> Option<String> {
     (name.chars().count() > LONGEST).then(|| format!("a name of at most {LONGEST} characters"))
 }
 
-/// A name as that of a folder: letters, digits and `-_.+,=` only, not too long, and the same for
-/// the same name.
+/// A name as the name of a folder: letters, digits and `-_.+,=` only, of bounded length,
+/// deterministic.
 ///
 /// ```
 /// use boostfgl_report::name::folder;
@@ -62,8 +62,7 @@ pub fn objection(name: &str) -> Option<String> {
 /// ```
 pub fn folder(name: &str) -> String {
     let tight = name.replace(" + ", "+").replace(", ", ",");
-    let safe = |c: char| if c.is_ascii_alphanumeric() || "-_.+,=".contains(c) { c } else { '-' };
-    let plain: String = tight.chars().map(safe).collect();
+    let plain: String = tight.chars().map(|c| if is_safe(c) { c } else { '-' }).collect();
     let joined = plain.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-");
     let trimmed = joined.trim_matches(['.', ',', '+', '=', '-']);
     if trimmed.len() <= LONGEST_FOLDER {
@@ -74,28 +73,34 @@ pub fn folder(name: &str) -> String {
     format!("{kept}-{}", &digest[..8])
 }
 
+/// Whether a character is allowed in the name of a folder.
+fn is_safe(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "-_.+,=".contains(c)
+}
+
 impl Summary {
-    /// What the run is called: as the user said, or by method, boosts and the settings that were
-    /// changed.
+    /// The name of the run: that given by the user, or method, boosts and changed settings.
     pub fn called(&self) -> String {
         self.name.clone().unwrap_or_else(|| composed(&self.label(), &self.changed))
     }
 
-    /// What the run is called where no other run of its method is shown: as the user said, or by
+    /// The name of the run where no other run of its method is shown: that given by the user, or
     /// method and boosts.
     pub fn called_alone(&self) -> String {
         self.name.clone().unwrap_or_else(|| self.label())
     }
 }
 
-/// Labels of runs in one table: short where that is unambiguous, else with what was changed.
+/// Labels of runs in one table: short where that is unambiguous, else with the changed settings.
 pub fn distinct_labels<'a>(runs: impl IntoIterator<Item = &'a Summary>) -> Vec<String> {
     let runs: Vec<&Summary> = runs.into_iter().collect();
     let short: Vec<String> = runs.iter().map(|run| run.called_alone()).collect();
-    let alone = |at: usize| short.iter().filter(|other| **other == short[at]).count() == 1;
-    (0..runs.len())
-        .map(|at| if alone(at) { short[at].clone() } else { runs[at].called() })
-        .collect()
+    let mut labels = Vec::with_capacity(runs.len());
+    for (run, label) in runs.iter().zip(&short) {
+        let is_unique = short.iter().filter(|other| *other == label).count() == 1;
+        labels.push(if is_unique { label.clone() } else { run.called() });
+    }
+    labels
 }
 
 #[cfg(test)]
@@ -103,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folders_are_safe_bounded_and_told_apart() {
+    fn folders_are_safe_bounded_and_distinct() {
         for (name, wanted) in [
             ("fedavg", "fedavg"),
             ("fedavg + node,model, rounds=3", "fedavg+node,model,rounds=3"),
@@ -123,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_none_are_refused() {
+    fn invalid_names_are_refused() {
         for bad in ["", " ", "a/b", "a\\b", "a\nb", "..", "-", &"x".repeat(LONGEST + 1)] {
             assert!(objection(bad).is_some(), "{bad:?}");
         }

@@ -1,13 +1,13 @@
-//! What stands below every table: which round it shows, which split and which minority classes it
-//! is about, and what is wrong with a run though it ended.
+//! The notes below every table: reported round, split, minority classes, and warnings about finished
+//! runs.
 
 use boostfgl_fairness::{Warning, mean, sample_std, warnings};
 
 use crate::table::range;
 use crate::text_table::{WIDTH, width};
-use crate::{RoundScores, SeedDetails, SplitUsed};
+use crate::{MinorityUsed, RoundScores, SeedDetails, SplitUsed};
 
-/// What the line on minority classes is called.
+/// The heading of the line on minority classes.
 pub(crate) const MINORITY: &str = "Minority classes";
 
 /// One run: its label, and per seed the reported round and the details.
@@ -28,12 +28,7 @@ impl NotedRun<'_> {
     /// Which round is shown; `None` where that was not recorded.
     pub(crate) fn shown(&self) -> Option<ShownRound> {
         let recorded = self.seeds.iter().all(|(_, details)| details.last.is_some());
-        let is = |of: fn(&SeedDetails) -> &Option<RoundScores>| {
-            self.seeds.iter().all(|(round, details)| {
-                of(details).as_ref().is_some_and(|scores| scores.round == *round)
-            })
-        };
-        match (is(|details| &details.last), is(|details| &details.best_val)) {
+        match (self.reports(|details| &details.last), self.reports(|details| &details.best_val)) {
             _ if !recorded || self.seeds.is_empty() => None,
             (true, true) => Some(ShownRound::Both),
             (true, false) => Some(ShownRound::Last),
@@ -41,13 +36,20 @@ impl NotedRun<'_> {
         }
     }
 
-    /// What is wrong with it, over all seeds.
+    /// Whether the reported round of every seed is this one.
+    fn reports(&self, round: fn(&SeedDetails) -> &Option<RoundScores>) -> bool {
+        self.seeds.iter().all(|(reported, details)| {
+            round(details).as_ref().is_some_and(|scores| scores.round == *reported)
+        })
+    }
+
+    /// The warnings of all seeds.
     pub(crate) fn warnings(&self) -> Vec<Warning> {
         warnings::merge(self.seeds.iter().flat_map(|(_, details)| details.warnings.iter().cloned()))
     }
 
-    /// Whether its model answers the same for everything, under some seed: then no number of it is
-    /// a success.
+    /// Whether its model predicts one class for every node, or diverged, under some seed: then its
+    /// metrics are not ranked.
     pub(crate) fn collapsed(&self) -> bool {
         self.seeds
             .iter()
@@ -63,7 +65,7 @@ pub(crate) fn about(runs: &[NotedRun<'_>]) -> Vec<(&'static str, Vec<String>)> {
     parts.into_iter().filter(|(_, parts)| !parts.is_empty()).collect()
 }
 
-/// The warnings of all runs, one sentence each, the labels of those that it is about first.
+/// The warnings of all runs, one sentence each, beginning with the labels of the affected runs.
 pub(crate) fn warned(runs: &[NotedRun<'_>]) -> Vec<String> {
     let mut found: Vec<(Vec<&str>, String)> = Vec::new();
     for run in runs {
@@ -81,7 +83,7 @@ pub(crate) fn warned(runs: &[NotedRun<'_>]) -> Vec<String> {
         .collect()
 }
 
-/// What of the warnings people read: the first few, and how many more there are.
+/// The first warnings, and the number of the others.
 pub(crate) fn shortened(mut warned: Vec<String>) -> Vec<String> {
     let more = warned.len().saturating_sub(MOST_WARNINGS);
     warned.truncate(MOST_WARNINGS);
@@ -94,7 +96,7 @@ pub(crate) fn shortened(mut warned: Vec<String>) -> Vec<String> {
 /// More warnings than this are counted, not listed, below a table.
 const MOST_WARNINGS: usize = 8;
 
-/// Which runs have no mark of the best, and why; nothing if all are ranked.
+/// The note on runs that are not ranked; `None` if all are ranked.
 pub(crate) fn not_ranked(runs: &[NotedRun<'_>]) -> Option<String> {
     let collapsed: Vec<&str> =
         runs.iter().filter(|run| run.collapsed()).map(|run| run.label).collect();
@@ -110,10 +112,13 @@ pub(crate) fn not_ranked(runs: &[NotedRun<'_>]) -> Option<String> {
 
 /// A name and a list of parts on lines of at most 100 columns, broken between parts.
 pub(crate) fn listed(name: &str, parts: &[String], indent: usize) -> Vec<String> {
-    let comma = |(at, part): (usize, &String)| {
-        if at + 1 < parts.len() { format!("{part},") } else { part.clone() }
-    };
-    broken(name, parts.iter().enumerate().map(comma), indent)
+    let mut pieces = parts.to_vec();
+    if let Some((_, before_last)) = pieces.split_last_mut() {
+        for piece in before_last {
+            piece.push(',');
+        }
+    }
+    broken(name, pieces.into_iter(), indent)
 }
 
 /// A name and a sentence on lines of at most 100 columns, broken between words.
@@ -121,6 +126,7 @@ pub(crate) fn sentence(name: &str, text: &str, indent: usize) -> Vec<String> {
     broken(name, text.split(' ').map(str::to_owned), indent)
 }
 
+/// A name and pieces of text on lines of at most 100 columns, broken between pieces.
 fn broken(name: &str, pieces: impl Iterator<Item = String>, indent: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = format!("{name:<indent$}");
@@ -140,21 +146,23 @@ fn broken(name: &str, pieces: impl Iterator<Item = String>, indent: usize) -> Ve
     lines
 }
 
+/// The minority classes and their number of test nodes.
 fn minority(all: &[&SeedDetails]) -> Vec<String> {
-    let known = || all.iter().filter_map(|details| details.minority.as_ref());
-    let Some(first) = known().next() else { return Vec::new() };
-    if known().all(|used| used.classes.is_empty()) {
+    let known: Vec<&MinorityUsed> =
+        all.iter().filter_map(|details| details.minority.as_ref()).collect();
+    let Some(first) = known.first() else { return Vec::new() };
+    if known.iter().all(|used| used.classes.is_empty()) {
         return vec!["none".to_owned()];
     }
-    let nodes = format!("{} test nodes", range(known().map(|used| used.test)));
-    let mut names: Vec<&String> = known().flat_map(|used| &used.classes).collect();
-    if known().all(|used| used.classes == first.classes) {
+    let nodes = format!("{} test nodes", range(known.iter().map(|used| used.test)));
+    let mut names: Vec<&String> = known.iter().flat_map(|used| &used.classes).collect();
+    if known.iter().all(|used| used.classes == first.classes) {
         names.truncate(first.classes.len());
     } else {
         names.sort_unstable();
         names.dedup();
     }
-    let differ = known().any(|used| used.classes.len() != names.len());
+    let differ = known.iter().any(|used| used.classes.len() != names.len());
     let differ = if differ { " in some seed" } else { "" };
     let mut parts: Vec<String> =
         names.iter().take(MOST_CLASSES).map(|name| (*name).clone()).collect();
@@ -167,14 +175,14 @@ fn minority(all: &[&SeedDetails]) -> Vec<String> {
     parts
 }
 
-/// More names than this do not help in a line below a table; the report and summary.json have all.
+/// The maximum number of class names below a table; the report and summary.json have all of them.
 const MOST_CLASSES: usize = 12;
 
+/// The origin of the split and its sizes.
 fn split(all: &[&SeedDetails]) -> Vec<String> {
-    let known = || all.iter().filter_map(|details| details.split.as_ref());
-    let Some(first) = known().next() else { return Vec::new() };
-    let count = |of: fn(&SplitUsed) -> usize| range(known().map(of));
-    let stored = known().filter_map(|split| split.stored);
+    let known: Vec<&SplitUsed> = all.iter().filter_map(|details| details.split.as_ref()).collect();
+    let Some(first) = known.first() else { return Vec::new() };
+    let stored = known.iter().filter_map(|split| split.stored);
     let number = match stored.clone().next() {
         Some(stored_split) if stored_split.of > 1 => {
             format!(", number {} of {}", range(stored.map(|split| split.number)), stored_split.of)
@@ -182,9 +190,13 @@ fn split(all: &[&SeedDetails]) -> Vec<String> {
         _ => String::new(),
     };
     vec![
-        format!("{}{number}: {} training", first.source.name(), count(|split| split.train)),
-        format!("{} validation", count(|split| split.val)),
-        format!("{} test nodes", count(|split| split.test)),
+        format!(
+            "{}{number}: {} training",
+            first.source.name(),
+            range(known.iter().map(|split| split.train))
+        ),
+        format!("{} validation", range(known.iter().map(|split| split.val))),
+        format!("{} test nodes", range(known.iter().map(|split| split.test))),
     ]
 }
 
@@ -217,27 +229,18 @@ impl ShownRound {
     }
 }
 
-/// Which round is shown, run by run where they differ, and what the other of the two that papers
-/// report has.
+/// The reported round, run by run if they differ, and the accuracy at the other of the two rounds
+/// that papers report.
 fn round(runs: &[NotedRun<'_>]) -> Vec<String> {
     let known: Vec<(&NotedRun<'_>, ShownRound)> =
         runs.iter().filter_map(|run| Some((run, run.shown()?))).collect();
     let Some(&(_, first)) = known.first() else { return Vec::new() };
-    let rounds = |runs: &[&NotedRun<'_>]| {
-        range(
-            runs.iter()
-                .flat_map(|run| &run.seeds)
-                .map(|(round, _)| *round)
-                .collect::<Vec<_>>()
-                .into_iter(),
-        )
-    };
     let alike = known.len() == runs.len() && known.iter().all(|(_, shown)| *shown == first);
     let mut parts: Vec<String> = match alike {
-        true => vec![format!("{} ({})", first.words(), rounds(&runs.iter().collect::<Vec<_>>()))],
+        true => vec![format!("{} ({})", first.words(), reported_rounds(runs))],
         false => known
             .iter()
-            .map(|(run, s)| format!("{} {} ({})", run.label, s.words(), rounds(&[run])))
+            .map(|(run, s)| format!("{} {} ({})", run.label, s.words(), reported_rounds([*run])))
             .collect(),
     };
     for (run, shown) in &known {
@@ -251,10 +254,17 @@ fn round(runs: &[NotedRun<'_>]) -> Vec<String> {
     parts
 }
 
+/// The numbers of the reported rounds: `50`, or `9–50` if they differ.
+fn reported_rounds<'a>(runs: impl IntoIterator<Item = &'a NotedRun<'a>>) -> String {
+    let rounds: Vec<usize> =
+        runs.into_iter().flat_map(|run| &run.seeds).map(|(round, _)| *round).collect();
+    range(rounds.iter().copied())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{MinorityUsed, RoundScores, SplitOrigin};
+    use crate::SplitOrigin;
     use boostfgl_fairness::{Readings, Scores, WarningKind};
 
     fn scores(round: usize, accuracy: f64) -> Option<RoundScores> {
@@ -281,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_says_what_it_is_about() {
+    fn notes_have_minority_classes_split_and_round() {
         let (one, two) = (details(0.7, &["fraud"]), details(0.8, &["fraud"]));
         let run = NotedRun { label: "fedavg", seeds: vec![(50, &one), (50, &two)] };
         let lines: Vec<String> =
@@ -298,13 +308,13 @@ mod tests {
     }
 
     #[test]
-    fn classes_that_differ_by_seed_and_a_single_class_are_said() {
+    fn classes_and_rounds_may_differ_between_seeds_and_runs() {
         let (one, two) = (details(0.7, &["a"]), details(0.8, &["a", "b"]));
         let run =
             |first, second| vec![NotedRun { label: "x", seeds: vec![(9, first), (9, second)] }];
         assert_eq!(about(&run(&one, &two))[0].1, ["a", "b in some seed (20 test nodes)"]);
         assert_eq!(about(&run(&one, &two))[2].1[0], "the best on validation (9)");
-        // A run that shows another round, and one of an earlier version that does not say.
+        // A run that reports another round, and one of an earlier version without that information.
         let last = NotedRun { label: "y", seeds: vec![(50, &one)] };
         let old = SeedDetails::default();
         let mixed =
@@ -315,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn warnings_name_the_run_and_collapse_is_noticed() {
+    fn warnings_name_the_run_and_collapse_is_detected() {
         let mut bad = details(0.7, &["fraud"]);
         bad.warnings.push(Warning::new(
             WarningKind::OneClass,

@@ -1,4 +1,4 @@
-//! `partition.json`: how the graph was divided, in numbers.
+//! `partition.json`: statistics of the partition.
 
 use crate::Result;
 use boostfgl_partition::Description;
@@ -19,7 +19,7 @@ pub struct PartitionFile {
 pub struct SeedPartition {
     /// The seed.
     pub seed: u64,
-    /// Who held what.
+    /// The statistics of every client.
     #[serde(rename = "partition")]
     pub description: Description,
     /// The classes that count as minority, by number.
@@ -60,7 +60,7 @@ mod tests {
     use boostfgl_partition::ClientDescription;
 
     #[test]
-    fn what_is_written_is_read_back() {
+    fn a_written_file_is_read_back() {
         let client = ClientDescription {
             nodes: 3,
             lost_edges: 2,
@@ -74,17 +74,16 @@ mod tests {
             clients: vec![client.clone(), client.clone()],
             total: client,
         };
-        let divisions = PartitionFile::new(vec![SeedPartition {
+        let file = PartitionFile::new(vec![SeedPartition {
             seed: 7,
             description,
             minority_classes: vec![0],
         }]);
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("partition.json");
-        std::fs::write(&path, divisions.to_json()).unwrap();
-        assert_eq!(PartitionFile::read(&path).unwrap(), divisions);
-        std::fs::write(&path, divisions.to_json().replace("\"version\":1", "\"version\":9"))
-            .unwrap();
+        std::fs::write(&path, file.to_json()).unwrap();
+        assert_eq!(PartitionFile::read(&path).unwrap(), file);
+        std::fs::write(&path, file.to_json().replace("\"version\":1", "\"version\":9")).unwrap();
         assert!(matches!(PartitionFile::read(&path), Err(Error::Newer { found: 9, .. })));
     }
 }

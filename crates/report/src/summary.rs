@@ -24,7 +24,7 @@ pub struct Summary {
     pub method: String,
     /// The boosts stacked on it.
     pub boost: Vec<String>,
-    /// What the user called the run; left out without a name.
+    /// The name given by the user; left out without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The settings that were changed, such as `edge_score=reliability`; left out without any.
@@ -38,26 +38,26 @@ pub struct Summary {
     pub mean: Percent<Scores>,
     /// The sample standard deviation over seeds.
     pub std: Percent<Scores>,
-    /// Processor time of all seeds together.
+    /// CPU time of all seeds together.
     pub cpu_seconds: f64,
-    /// Of that, what the rounds took: training, aggregation and evaluation, without dividing the
+    /// The part of it in rounds: training, aggregation and evaluation, without partitioning the
     /// graph or writing files.
     pub train_cpu_seconds: f64,
     /// Wall-clock time from start to end.
     pub wall_seconds: f64,
-    /// The most memory the program held at any time.
+    /// The peak resident memory of the program.
     pub peak_rss_mib: f64,
     /// Traffic of all seeds together.
     pub bytes: Bytes,
-    /// How many updates were refused for which reason, in all seeds; left out without any.
+    /// The number of refused updates by reason, in all seeds; left out without any.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub refused: BTreeMap<String, u64>,
-    /// What must not look like a success, in all seeds; left out without any.
+    /// Warnings of all seeds, such as a collapsed model; left out without any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
     /// BLAKE3 of the parameters and predictions of all seeds.
     pub digest: String,
-    /// What data it was made on; runs of earlier versions do not say.
+    /// The fingerprint of its data; runs of earlier versions have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Fingerprint>,
 }
@@ -70,22 +70,22 @@ pub struct SeedSummary {
     /// The headline metrics in their three readings.
     #[serde(flatten)]
     pub scores: Percent<Scores>,
-    /// How many test nodes each group has.
+    /// The number of test nodes of each group.
     pub groups: GroupSizes,
     /// The round whose model is reported, counted from 1.
     pub round: usize,
-    /// Both rounds that papers report, and what the run was like.
+    /// Both rounds that papers report, budget, split and warnings.
     #[serde(flatten)]
     pub details: SeedDetails,
     /// Wall-clock time.
     pub seconds: f64,
-    /// Processor time.
+    /// CPU time.
     pub cpu_seconds: f64,
     /// Bytes that clients sent.
     pub bytes_up: u64,
     /// Bytes that clients received.
     pub bytes_down: u64,
-    /// How many updates were refused for which reason; left out without any.
+    /// The number of refused updates by reason; left out without any.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub refused: BTreeMap<String, u64>,
     /// BLAKE3 of the final parameters and predictions.
@@ -101,17 +101,17 @@ pub struct Bytes {
     pub down: u64,
 }
 
-/// What is measured of a run as a whole rather than per seed.
+/// The measurements of a run as a whole.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunTotals {
-    /// Processor time of all seeds together.
+    /// CPU time of all seeds together.
     pub cpu_seconds: f64,
-    /// Of that, what the rounds took: training, aggregation and evaluation, without dividing the
+    /// The part of it in rounds: training, aggregation and evaluation, without partitioning the
     /// graph or writing files.
     pub train_cpu_seconds: f64,
     /// Wall-clock time from start to end.
     pub wall_seconds: f64,
-    /// The most memory the program held at any time.
+    /// The peak resident memory of the program.
     pub peak_rss_mib: f64,
     /// BLAKE3 of the parameters and predictions of all seeds.
     pub digest: String,
@@ -121,7 +121,7 @@ impl Summary {
     /// The version of the format that this program writes, and the newest it reads.
     pub const VERSION: u32 = 1;
 
-    /// Puts a summary together; mean, spread and traffic follow from the seeds.
+    /// A summary of these seeds; mean, standard deviation and traffic are computed from them.
     pub fn new(
         method: impl Into<String>,
         boost: Vec<String>,
@@ -130,7 +130,7 @@ impl Summary {
         totals: RunTotals,
     ) -> Self {
         let scores: Vec<Scores> = seeds.iter().map(|seed| seed.scores.0).collect();
-        // Mean and spread of percents are the percents of mean and spread.
+        // Both statistics are linear in the unit: percent may be applied before or after.
         let over_seeds = aggregate(&scores);
         let mut refused = BTreeMap::new();
         for (reason, count) in seeds.iter().flat_map(|seed| &seed.refused) {
@@ -164,13 +164,13 @@ impl Summary {
         }
     }
 
-    /// The same, saying what data it was made on.
+    /// Sets the fingerprint of the data.
     #[must_use]
     pub fn with_data(self, data: Fingerprint) -> Self {
         Self { data: Some(data), ..self }
     }
 
-    /// Minority classes, split and round of its numbers: a name and what is said of it.
+    /// Minority classes, split and reported round, each with its name.
     pub fn about(&self) -> Vec<(&'static str, String)> {
         let seeds = self.seeds.iter().map(|seed| (seed.round, &seed.details)).collect();
         let label = self.label();
@@ -208,7 +208,7 @@ impl Summary {
         serde_json::from_slice(text).map_err(|error| Error::malformed(path, error.to_string()))
     }
 
-    /// The method with its boosts, as tables name it: `fedavg`, `fedgta + all`, `fedavg +
+    /// The method with its boosts, as in tables: `fedavg`, `fedgta + all`, `fedavg +
     /// node,model`.
     pub fn label(&self) -> String {
         crate::name::label(&self.method, &self.boost)

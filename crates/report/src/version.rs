@@ -1,4 +1,4 @@
-//! Versions of formats.
+//! Versions of file formats.
 
 use crate::{Error, Result};
 use serde::Deserialize;
@@ -15,7 +15,7 @@ pub(crate) fn read<T: DeserializeOwned>(path: &Path, known: u32) -> Result<T> {
     serde_json::from_slice(&text).map_err(|error| Error::malformed(path, error.to_string()))
 }
 
-/// Looks at the `version` of a JSON document alone: a newer format may differ in any other key.
+/// Checks the `version` of a JSON document alone: a newer format may differ in any other key.
 ///
 /// # Errors
 /// If there is none, or it is newer than `known`.

@@ -1,4 +1,4 @@
-//! A comparison worked out by hand.
+//! A comparison with values computed by hand.
 
 use boostfgl_fairness::statistics::Certainty;
 use boostfgl_fairness::{GroupSizes, Readings, Scores};
@@ -55,8 +55,8 @@ fn means_differences_and_ranks() {
     let better = &cora.rows[1].metrics["accuracy"];
     assert!((better.mean.unwrap() - 54.0).abs() < 1e-9 && (better.std.unwrap() - 3.0).abs() < 1e-9);
     let difference = better.difference.unwrap();
-    // Differences 1, 2, 3: all won, so p = 2 / 2³; both tests of the family have it, so Holm
-    // doubles it.
+    // Differences 1, 2, 3 are all positive, so p = 2 / 2³. Both tests of the family have this p,
+    // so Holm doubles it.
     assert!((difference.mean - 2.0).abs() < 1e-9);
     assert_eq!((difference.p, difference.p_holm, difference.pairs), (Some(0.25), Some(0.5), 3));
     assert!(
@@ -73,7 +73,7 @@ fn means_differences_and_ranks() {
 }
 
 #[test]
-fn a_method_that_did_not_run_says_why_and_does_not_rank() {
+fn a_method_that_did_not_run_has_a_reason_and_no_rank() {
     let over = |seed| Cell {
         seed,
         outcome: Outcome::OverBudget { needed: 13_207_024_435, budget: 1 << 30 },
@@ -100,12 +100,12 @@ fn a_method_that_did_not_run_says_why_and_does_not_rank() {
     assert!(comparison.csv().contains("cora,huge,global,accuracy,pooled,0,over-budget,\n"));
 }
 
-/// Dead models have the best accuracy and no place among the others: neither star nor rank.
+/// The collapsed model has the best accuracy, but neither star nor rank.
 #[test]
 fn a_collapsed_model_has_neither_star_nor_rank() {
-    let mut dead = row(&[90.0, 91.0]);
-    for cell in &mut dead {
-        let Outcome::Done(measured) = &mut cell.outcome else { unreachable!("every cell ended") };
+    let mut collapsed = row(&[90.0, 91.0]);
+    for cell in &mut collapsed {
+        let Outcome::Done(measured) = &mut cell.outcome else { unreachable!("every cell is done") };
         measured.details.warnings.push(Warning::new(
             WarningKind::OneClass,
             "",
@@ -113,8 +113,8 @@ fn a_collapsed_model_has_neither_star_nor_rank() {
             0,
         ));
     }
-    let rows = vec![row(&[50.0, 52.0]), dead, row(&[60.0, 61.0])];
-    let methods = ["base", "dead", "alive"].map(contender).to_vec();
+    let rows = vec![row(&[50.0, 52.0]), collapsed, row(&[60.0, 61.0])];
+    let methods = ["base", "collapsed", "other"].map(contender).to_vec();
     let comparison = Comparison::new(0, methods, vec![0, 1], vec![("fraud".into(), rows)]);
     let block = &comparison.datasets[0];
     assert_eq!(block.ranks["accuracy"].ranks, [Some(2.0), None, Some(1.0)]);
@@ -122,12 +122,12 @@ fn a_collapsed_model_has_neither_star_nor_rank() {
     assert!(!text.contains("90.5 ± 0.7*") && text.contains("60.5 ± 0.7*"), "{text}");
     assert!(
         !text.contains("Friedman"),
-        "two seeds cannot show a difference, and no p says otherwise: {text}"
+        "two seeds cannot show a difference, so there is no p: {text}"
     );
 }
 
 #[test]
-fn latex_is_escaped_and_no_line_of_text_is_wide() {
+fn latex_is_escaped_and_text_fits_a_terminal() {
     let comparison = two_datasets();
     let latex = comparison.latex();
     assert!(latex.contains("b\\_tter \\& more & \\textbf{54.0 $\\pm$ 3.0}"), "{latex}");
@@ -156,7 +156,7 @@ fn methods_by_datasets_are_one_table() {
     ] {
         assert!(latex.contains(line), "{line}\n{latex}");
     }
-    assert!(comparison.latex().contains(&latex), "it stands among the tables of the comparison");
+    assert!(comparison.latex().contains(&latex), "it is one of the tables of the comparison");
     let one = comparison.grid_latex(&Metrics::parse("hete_min_f1_present").unwrap());
     assert!(
         one.contains("{l rr}".replace(' ', "").as_str()) && one.contains("Hete-min-F1 (present)"),
@@ -169,9 +169,9 @@ fn methods_by_datasets_are_one_table() {
     assert_eq!(Metrics::parse("").unwrap(), Metrics::default());
 }
 
-/// A method that could not run stands in the table with the reason, and takes no mark.
+/// A method that could not run is in the table with the reason and without a mark.
 #[test]
-fn methods_by_datasets_say_what_is_missing() {
+fn methods_by_datasets_show_missing_cells() {
     let over = Cell {
         seed: 0,
         outcome: Outcome::OverBudget { needed: 1 << 40, budget: 1 << 30 },
@@ -195,22 +195,22 @@ fn a_method_that_equals_the_base_counts_in_the_family() {
     let comparison = Comparison::new(0, methods, vec![0, 1], vec![("cora".into(), rows)]);
     let p = |at: usize| comparison.datasets[0].rows[at].metrics["accuracy"].difference.unwrap();
     assert_eq!((p(1).p, p(1).p_holm), (Some(1.0), Some(1.0)));
-    // Two wins of two: p = 2 / 2², times two tests.
+    // Two positive differences of two: p = 2 / 2², times two tests.
     assert_eq!((p(2).p, p(2).p_holm), (Some(0.5), Some(1.0)));
 }
 
 #[test]
-fn json_comes_back_as_it_was() {
+fn json_is_read_back() {
     let mut comparison = two_datasets();
     let read: Comparison = serde_json::from_str(&comparison.to_json()).unwrap();
-    // The estimate stands with the costs of the row; cells do not repeat it.
+    // The estimate is stored with the costs of the row, not with the cells.
     for row in comparison.datasets.iter_mut().flat_map(|block| &mut block.rows) {
         row.cells.iter_mut().for_each(|cell| cell.peak_bytes = 0);
     }
     assert_eq!(read, comparison);
 }
 
-/// A method that wins by a little under every one of these many seeds.
+/// A method that is slightly better than the base under every seed.
 fn wins(seeds: usize) -> Comparison {
     let base: Vec<f64> = (0..seeds).map(|seed| 50.0 + seed as f64).collect();
     let more: Vec<f64> =
@@ -225,7 +225,7 @@ fn wins(seeds: usize) -> Comparison {
 }
 
 #[test]
-fn a_verdict_is_as_sure_as_the_seeds_allow() {
+fn verdicts_depend_on_the_number_of_seeds() {
     for (seeds, word, limit) in [
         (
             3,
@@ -241,7 +241,7 @@ fn a_verdict_is_as_sure_as_the_seeds_allow() {
     ] {
         let comparison = wins(seeds);
         let text = comparison.text(Style::Plain);
-        // The word stands alone below the four numbers of the method.
+        // The verdicts have a line of their own below the four numbers of the method.
         let line = text
             .lines()
             .find(|line| line.contains(word) && !line.contains("Ahead and behind"))
@@ -251,8 +251,8 @@ fn a_verdict_is_as_sure_as_the_seeds_allow() {
             [word; 4],
             "{text}"
         );
-        let said = ["cannot show a difference"].iter().any(|part| text.contains(part));
-        assert_eq!(said, limit.is_some(), "{text}");
+        let limited = text.contains("cannot show a difference");
+        assert_eq!(limited, limit.is_some(), "{text}");
         assert!(limit.is_none_or(|limit| text.contains(limit)), "{text}");
         assert!(
             comparison.markdown().contains(&format!("<br>{word} |"))

@@ -31,11 +31,11 @@ fn frame(values: &[(&str, Option<f64>)]) -> MetricFrame {
 }
 
 fn course(rounds: Vec<Vec<MetricFrame>>) -> GroupCurves {
-    let of_round = |(round, frames): (usize, Vec<MetricFrame>)| {
+    let round_frames = |(round, frames): (usize, Vec<MetricFrame>)| {
         let seeds = (0..).zip(frames).map(|(seed, frame)| SeedFrame { seed, frame }).collect();
         RoundFrames { round, frames: SeedFrames::new(seeds).unwrap() }
     };
-    let rounds = (1..).zip(rounds).map(of_round).collect();
+    let rounds = (1..).zip(rounds).map(round_frames).collect();
     GroupCurves {
         metric: FrameMetric::accuracy(),
         grouping: Grouping::parse("column:a").unwrap(),
@@ -64,7 +64,7 @@ Percent, on the test nodes after each evaluated round.
 }
 
 #[test]
-fn groups_that_are_in_no_difference_are_named() {
+fn groups_left_out_of_the_difference_are_listed() {
     let mut small = frame(&[("a=x", Some(0.25)), ("a=y", Some(0.5))]);
     (small.min_group, small.rows[0].small) = (10, true);
     let text = course(vec![vec![small]]).text("demo, fedavg", Style::Plain);
@@ -75,7 +75,7 @@ fn groups_that_are_in_no_difference_are_named() {
 }
 
 #[test]
-fn seeds_have_a_spread_and_what_is_too_wide_comes_below() {
+fn wide_tables_are_split_and_seeds_have_a_standard_deviation() {
     let names: Vec<String> = (0..30).map(|at| format!("a=a rather long value {at}")).collect();
     let values = |x| names.iter().map(|name| (name.as_str(), Some(x))).collect::<Vec<_>>();
     let several = course(vec![vec![frame(&values(0.25)), frame(&values(0.75))]]);

@@ -1,4 +1,4 @@
-//! Tables of findings worked out by hand.
+//! Tables of diagnostics, with values computed by hand.
 
 use boostfgl_fairness::diagnostics::attribution::attribute;
 use boostfgl_fairness::diagnostics::dilution::{
@@ -12,8 +12,8 @@ use boostfgl_fairness::diagnostics::trust::{ClientTrust, Trust, TrustRound};
 use boostfgl_fairness::diagnostics::{Cost, Diagnosis, DiagnosticKind};
 use boostfgl_report::{DiagnosisReport, DiagnosticsFile, SeedDiagnosis, Style};
 
-/// Two clients; class 1 is the minority, and client 1 has none of it. Of client 0's majority half
-/// was measured.
+/// Two clients; class 1 is the minority, and client 1 has none of it. Half of the majority nodes of
+/// client 0 were measured.
 fn gsd(minority: f64) -> Gsd {
     let mass = |nodes, measured, sum: f64, alpha: f64| Mass {
         nodes,
@@ -63,14 +63,14 @@ fn epr(harmful: usize) -> Epr {
 fn diagnosis(minority: f64, harmful: usize) -> Diagnosis {
     let hop = |nodes, errors| Hop { nodes, errors };
     let curve = |from: &str, hops| KhopCurve { from: from.into(), hops, unreachable: hop(0, 0) };
-    let aligned = |projection, cosine| Alignment { projection, cosine };
+    let alignment = |projection, cosine| Alignment { projection, cosine };
     let client = |client, cosine| ClientAlignment {
         client,
-        whole: aligned(cosine, Some(cosine)),
-        layers: vec![aligned(0.0, None)],
+        whole: alignment(cosine, Some(cosine)),
+        layers: vec![alignment(0.0, None)],
         weight: None,
     };
-    let trusted = |client, weight, layer| ClientTrust {
+    let trust = |client, weight, layer| ClientTrust {
         client,
         gap: None,
         norm: 1.0,
@@ -109,12 +109,12 @@ fn diagnosis(minority: f64, harmful: usize) -> Diagnosis {
             layers: vec!["layer1".into()],
             rounds: vec![TrustRound {
                 round: 1,
-                clients: vec![trusted(0, 0.75, 0.5), trusted(1, 0.25, 0.5)],
+                clients: vec![trust(0, 0.75, 0.5), trust(1, 0.25, 0.5)],
             }],
         }),
         cost: DiagnosticKind::ALL
             .into_iter()
-            .map(|which| Cost { name: which.name().into(), seconds: 0.25 })
+            .map(|kind| Cost { name: kind.name().into(), seconds: 0.25 })
             .collect(),
         other: Default::default(),
     }
@@ -135,9 +135,9 @@ fn has_line(text: &str, wanted: &str) {
 fn one_seed_by_hand() {
     let found = seeds(vec![diagnosis(1.0, 2)]);
     let text = DiagnosisReport::new("toy, fedavg", &found).text(Style::Plain);
-    for which in DiagnosticKind::ALL {
+    for kind in DiagnosticKind::ALL {
         assert!(
-            text.contains(&format!("toy, fedavg: {} ({})", which.question(), which.name())),
+            text.contains(&format!("toy, fedavg: {} ({})", kind.question(), kind.name())),
             "{text}"
         );
     }
@@ -170,7 +170,7 @@ fn one_seed_by_hand() {
 }
 
 #[test]
-fn several_seeds_have_a_spread() {
+fn several_seeds_have_a_standard_deviation() {
     let found = seeds(vec![diagnosis(1.0, 2), diagnosis(2.0, 4)]);
     let report =
         DiagnosisReport::new("toy", &found).only(&[DiagnosticKind::Epr, DiagnosticKind::Hardness]);
@@ -178,7 +178,7 @@ fn several_seeds_have_a_spread() {
     assert!(!text.contains("(gsd)") && !text.contains("(trust)"), "{text}");
     // 25 % and 50 %.
     has_line(&text, "all 8 8 37.5 ± 17.7 0.0 2e-5 ± 0.0000");
-    // Hardness builds on GSD, so that its seconds are told, too.
+    // Hardness builds on GSD, so the seconds of GSD are listed as well.
     has_line(&text, "gsd 0.250 ± 0.000 – 75.0 % of nodes");
     has_line(&text, "hardness 0.250 ± 0.000 – all");
     let markdown = report.markdown();
@@ -193,10 +193,10 @@ fn several_seeds_have_a_spread() {
 }
 
 #[test]
-fn nothing_found_is_nothing_but_dashes() {
+fn empty_results_are_dashes() {
     let cost = DiagnosticKind::ALL
         .into_iter()
-        .map(|which| Cost { name: which.name().into(), seconds: 0.0 })
+        .map(|kind| Cost { name: kind.name().into(), seconds: 0.0 })
         .collect();
     let nothing = Diagnosis {
         cost,
@@ -212,7 +212,7 @@ fn nothing_found_is_nothing_but_dashes() {
 }
 
 #[test]
-fn parts_can_be_taken_and_damage_is_named() {
+fn diagnostics_can_be_selected_and_damage_is_reported() {
     let found = seeds(vec![diagnosis(1.0, 2)]);
     let only = found.only(&[DiagnosticKind::Trust]);
     assert_eq!(only.recorded(), [DiagnosticKind::Trust]);

@@ -1,4 +1,4 @@
-//! Every fault at every call of everything that writes into a run folder or exports one.
+//! Every disk fault at every call of the functions that write or export a run folder.
 
 mod common;
 #[path = "common/compared.rs"]
@@ -22,15 +22,15 @@ fn empty() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()
 }
 
-/// A refusal names something in the folder, and is an error of the system and not of the content.
-fn assert_names(place: &Path, outcome: &Result<()>, told: &str) {
+/// An error names a file or folder below `place`.
+fn assert_names(place: &Path, outcome: &Result<()>, context: &str) {
     if let Err(error) = outcome {
-        assert!(error.to_string().contains(&place.display().to_string()), "{told}: {error}");
+        assert!(error.to_string().contains(&place.display().to_string()), "{context}: {error}");
     }
 }
 
 #[test]
-fn rounds_can_be_resumed_where_they_were_synced() {
+fn rounds_can_be_resumed_at_the_last_sync() {
     let line = |round: u32| serde_json::json!({"seed": 0, "round": round, "loss": 1.5});
     for fault in Fault::ALL {
         let work = |place: &Path| -> (Result<()>, usize) {
@@ -49,19 +49,19 @@ fn rounds_can_be_resumed_where_they_were_synced() {
             (write(), synced)
         };
         let look = |place: &Path, (outcome, synced): (Result<()>, usize), n: usize| {
-            let told = format!("{fault:?} at {n}");
-            assert_names(place, &outcome, &told);
+            let context = format!("{fault:?} at {n}");
+            assert_names(place, &outcome, &context);
             let path = place.join("rounds.jsonl");
             let mut rounds = match RoundsWriter::resume(&path, synced) {
                 Err(error) if synced == 0 => {
-                    assert!(!path.exists(), "{told}: {error}");
+                    assert!(!path.exists(), "{context}: {error}");
                     RoundsWriter::create(&path).unwrap()
                 }
-                resumed => resumed.unwrap_or_else(|error| panic!("{told}: {error}")),
+                resumed => resumed.unwrap_or_else(|error| panic!("{context}: {error}")),
             };
             (synced as u32 + 1..=4).for_each(|round| rounds.write(&line(round)).unwrap());
             let whole: String = (1..=4).map(|round| format!("{}\n", line(round))).collect();
-            assert_eq!(fs::read_to_string(&path).unwrap(), whole, "{told}");
+            assert_eq!(fs::read_to_string(&path).unwrap(), whole, "{context}");
         };
         let (calls, (whole, _)) = at_every_call(fault, empty, work, look);
         whole.unwrap();
@@ -87,7 +87,7 @@ fn write_predictions(path: &Path, nodes: usize) -> Result<()> {
 }
 
 #[test]
-fn predictions_are_the_old_or_the_new() {
+fn predictions_are_replaced_atomically() {
     let nodes = |place: &Path| Predictions::read(place.join("p.csv")).unwrap().seeds[0].rows.len();
     for fault in Fault::ALL {
         let prepare = || {
@@ -111,9 +111,9 @@ fn predictions_are_the_old_or_the_new() {
     }
 }
 
-/// The last steps of a run, after another run in the same folder.
+/// The last steps of a run that overwrites another one.
 #[test]
-fn a_summary_is_there_only_with_everything_it_sums_up() {
+fn a_summary_exists_only_with_all_other_files() {
     fn finish(place: &Path, summary: &Summary, overwrite: bool) -> Result<()> {
         let folder = RunFolder::create(place.join("run"), overwrite)?;
         folder.write_atomic(
@@ -135,32 +135,33 @@ fn a_summary_is_there_only_with_everything_it_sums_up() {
             place
         };
         let look = |place: &Path, outcome: Result<()>, n: usize| {
-            let told = format!("{fault:?} at {n}");
-            assert_names(place, &outcome, &told);
+            let context = format!("{fault:?} at {n}");
+            assert_names(place, &outcome, &context);
             let view = RunView::read(place.join("run"), Depth::Whole).unwrap();
             match &view.summary {
                 Some(summary) => {
-                    assert!(*summary == new || *summary == old, "{told}");
-                    // A power cut may keep the old summary's name and lose what was beside it; that
-                    // must be named.
+                    assert!(*summary == new || *summary == old, "{context}");
+                    // A power failure may keep the old summary and lose other files; they must be
+                    // reported.
                     let whole = view.problems.is_empty();
-                    assert!(*summary == old || whole, "{told}: {:?}", view.problems);
-                    assert!(outcome.is_err() || *summary == new, "{told}");
+                    assert!(*summary == old || whole, "{context}: {:?}", view.problems);
+                    assert!(outcome.is_err() || *summary == new, "{context}");
                 }
-                None => assert!(outcome.is_err(), "{told}: {:?}", view.problems),
+                None => assert!(outcome.is_err(), "{context}: {:?}", view.problems),
             }
-            finish(place, &new, true).unwrap_or_else(|error| panic!("{told}, then again: {error}"));
+            finish(place, &new, true)
+                .unwrap_or_else(|error| panic!("{context}, repeated: {error}"));
             let again = RunView::read(place.join("run"), Depth::Whole).unwrap();
             assert_eq!(
                 (again.summary.as_ref(), again.problems.len()),
                 (Some(&new), 0),
-                "{told}: {:?}",
+                "{context}: {:?}",
                 again.problems
             );
             let left =
                 fs::read_dir(place.join("run")).unwrap().map(|entry| entry.unwrap().file_name());
             let left: Vec<String> = left.map(|name| name.into_string().unwrap()).collect();
-            assert!(!left.iter().any(|name| name.ends_with(".tmp")), "{told}: {left:?}");
+            assert!(!left.iter().any(|name| name.ends_with(".tmp")), "{context}: {left:?}");
         };
         let (calls, whole) = at_every_call(fault, prepare, |place| finish(place, &new, true), look);
         whole.unwrap();
@@ -174,7 +175,7 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn exports_are_whole_or_not_there() {
+fn exports_are_written_atomically() {
     let place = empty();
     let folder = RunFolder::create(place.path().join("run"), false).unwrap();
     folder.write_summary(&run("fedavg", &[], &SCORES)).unwrap();
@@ -185,23 +186,21 @@ fn exports_are_whole_or_not_there() {
     let views = [RunView::read(folder.path(), Depth::Whole).unwrap()];
     let formats: Vec<Format> =
         Format::ALL.into_iter().filter(|format| format.is_built_in()).collect();
-    assert_whole_or_not_there(50, |to| export(&views, &formats, to).map(|_| ()));
+    assert_atomic(50, |to| export(&views, &formats, to).map(|_| ()));
 }
 
 #[test]
-fn exports_of_comparisons_are_whole_or_not_there() {
+fn exports_of_comparisons_are_written_atomically() {
     let place = empty();
     let views = [compared::compared(&place.path().join("compared"))];
-    // What the other formats write with is hit at every call by the test above.
+    // The test above covers the writers of the other formats.
     let formats = [Format::Csv, Format::Latex, Format::Tensorboard];
     let metrics = Metrics::default();
-    assert_whole_or_not_there(50, |to| {
-        export_comparisons(&views, &metrics, &formats, to).map(|_| ())
-    });
+    assert_atomic(50, |to| export_comparisons(&views, &metrics, &formats, to).map(|_| ()));
 }
 
-/// Puts every fault at every call of an export, of which there are at least so many.
-fn assert_whole_or_not_there(least: usize, export: impl Fn(&Path) -> Result<()>) {
+/// Injects every fault at every call of an export, of which there are at least `least`.
+fn assert_atomic(least: usize, export: impl Fn(&Path) -> Result<()>) {
     let good = tempfile::tempdir().unwrap();
     export(good.path()).unwrap();
     for fault in Fault::ALL {

@@ -1,11 +1,11 @@
-//! A run folder refuses, replaces and survives.
+//! Creating, overwriting and reading run folders.
 
 use std::fs;
 
 use boostfgl_report::{Error, RunFolder, free_name};
 
 #[test]
-fn a_folder_with_something_in_it_is_refused_by_name() {
+fn a_folder_that_is_not_empty_is_refused() {
     let place = tempfile::tempdir().unwrap();
     fs::write(place.path().join("thesis.tex"), "years").unwrap();
     let error = RunFolder::create(place.path(), false).unwrap_err();
@@ -18,7 +18,7 @@ fn a_folder_with_something_in_it_is_refused_by_name() {
 }
 
 #[test]
-fn an_empty_or_missing_folder_is_taken() {
+fn an_empty_or_missing_folder_is_accepted() {
     let place = tempfile::tempdir().unwrap();
     RunFolder::create(place.path(), false).unwrap();
     let deep = RunFolder::create(place.path().join("a/b"), false).unwrap();
@@ -27,7 +27,7 @@ fn an_empty_or_missing_folder_is_taken() {
 }
 
 #[test]
-fn overwriting_removes_what_a_run_wrote_and_nothing_else() {
+fn overwriting_removes_only_the_files_of_a_run() {
     let place = tempfile::tempdir().unwrap();
     let run = [
         "config.toml",
@@ -57,7 +57,7 @@ fn overwriting_removes_what_a_run_wrote_and_nothing_else() {
 }
 
 #[test]
-fn a_checkpoint_folder_that_no_run_made_is_left_alone() {
+fn a_checkpoint_folder_without_rounds_is_kept() {
     let place = tempfile::tempdir().unwrap();
     fs::create_dir(place.path().join("checkpoint")).unwrap();
     fs::write(place.path().join("checkpoint/other-project.pt"), "x").unwrap();
@@ -66,7 +66,7 @@ fn a_checkpoint_folder_that_no_run_made_is_left_alone() {
 }
 
 #[test]
-fn a_finished_folder_holds_final_names_only() {
+fn unfinished_files_are_not_left_behind() {
     let place = tempfile::tempdir().unwrap();
     let run = RunFolder::create(place.path().join("run"), false).unwrap();
     let mut rounds = run.rounds().unwrap();
@@ -75,7 +75,7 @@ fn a_finished_folder_holds_final_names_only() {
     run.predictions().unwrap().finish().unwrap();
     run.write_atomic(RunFolder::CONFIG, b"a = 1\n").unwrap();
     run.write_atomic(RunFolder::CONFIG, b"a = 2\n").unwrap();
-    // Dropped before it is finished, as by an error on the way.
+    // Dropped before it is finished, as after an error.
     drop(run.start(RunFolder::MODEL).unwrap());
 
     let mut names: Vec<_> =
@@ -90,7 +90,7 @@ fn a_finished_folder_holds_final_names_only() {
 }
 
 #[test]
-fn free_names_count_on() {
+fn free_names_are_numbered() {
     let place = tempfile::tempdir().unwrap();
     let base = place.path().join("cora");
     assert_eq!(free_name(&base), base);
@@ -100,14 +100,14 @@ fn free_names_count_on() {
     assert_eq!(free_name(format!("{}/", base.display())), place.path().join("cora-4"));
 }
 
-/// Eight threads ask for the same name at once; nobody shares a folder.
+/// Eight threads request the same name at once and get eight folders.
 #[test]
-fn nobody_shares_a_free_name() {
+fn concurrent_runs_get_different_folders() {
     let place = tempfile::tempdir().unwrap();
     let base = place.path().join("run");
     let made = std::thread::scope(|scope| {
-        let ask = || RunFolder::create_free(&base).unwrap().path().to_path_buf();
-        let threads: Vec<_> = (0..8).map(|_| scope.spawn(ask)).collect();
+        let create = || RunFolder::create_free(&base).unwrap().path().to_path_buf();
+        let threads: Vec<_> = (0..8).map(|_| scope.spawn(create)).collect();
         threads
             .into_iter()
             .map(|thread| thread.join().unwrap())

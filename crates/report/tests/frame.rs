@@ -1,11 +1,11 @@
-//! Tables of frames worked out by hand.
+//! Tables of frames, with values computed by hand.
 
 use boostfgl_fairness::frame::{FrameRow, SeedFrame, SeedFrames, WorstGroup};
 use boostfgl_fairness::statistics::Interval;
 use boostfgl_fairness::{FrameMetric, Grouping, MetricFrame};
 use boostfgl_report::{FrameTable, Style};
 
-/// Three groups: two with the accuracies given, one without nodes.
+/// Three groups: two with these accuracies, one without nodes.
 fn frame(minority: f64, majority: f64) -> MetricFrame {
     let row = |group: &str, nodes, value, interval: Option<(f64, f64)>| FrameRow {
         group: group.into(),
@@ -86,7 +86,7 @@ accuracy,column:a,,ratio,,,0.6666666666666666,,,,,
 }
 
 #[test]
-fn several_seeds_have_a_spread() {
+fn several_seeds_have_a_standard_deviation() {
     let seed = |seed, frame| SeedFrame { seed, frame };
     let frames =
         SeedFrames::new(vec![seed(0, frame(0.5, 0.75)), seed(7, frame(0.375, 0.75))]).unwrap();
@@ -113,15 +113,15 @@ fn several_seeds_have_a_spread() {
 }
 
 #[test]
-fn nobody_is_worst_if_all_print_alike() {
+fn no_group_is_worst_if_all_are_printed_alike() {
     let even = frame(0.5, 0.5001);
     assert!(!FrameTable::of_frame("demo", &even).text(Style::Plain).contains("50.0!"));
     let mut error = frame(0.25, 0.5);
     error.metric = FrameMetric::parse("error").unwrap();
     assert!(FrameTable::of_frame("demo", &error).text(Style::Plain).contains("50.0!"));
-    let lone =
+    let undefined =
         MetricFrame { difference: None, ratio: None, difference_interval: None, ..frame(0.5, 0.5) };
-    let text = FrameTable::of_frame("demo", &lone).text(Style::Plain);
+    let text = FrameTable::of_frame("demo", &undefined).text(Style::Plain);
     assert!(
         text.ends_with("No difference and ratio: they need two groups with a value.\n"),
         "{text}"
@@ -129,7 +129,7 @@ fn nobody_is_worst_if_all_print_alike() {
 }
 
 #[test]
-fn small_groups_and_what_recall_counts_are_said() {
+fn small_groups_and_counted_cases_are_shown() {
     let mut recall = frame(0.5, 0.75);
     recall.metric = FrameMetric::parse("recall:fraud").unwrap();
     (recall.min_group, recall.counted) = (3, 5);

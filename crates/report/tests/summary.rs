@@ -1,4 +1,4 @@
-//! `summary.json` has the keys that other programs read.
+//! The keys of `summary.json`, which other programs read.
 
 mod common;
 
@@ -39,14 +39,14 @@ fn keys_and_units() {
 }
 
 #[test]
-fn a_single_seed_has_no_spread() {
+fn a_single_seed_has_no_standard_deviation() {
     let one = common::run("fedavg", &[], &[[Some(0.5); 4]]);
     let json: Value = serde_json::from_str(&one.to_json()).unwrap();
     assert_eq!(json["std"]["accuracy"], json!({"pooled": null, "present": null, "client": null}));
 }
 
 #[test]
-fn a_folder_gives_back_what_it_got() {
+fn a_written_summary_is_read_back() {
     let place = tempfile::tempdir().unwrap();
     let run = RunFolder::create(place.path(), false).unwrap();
     run.write_summary(&two_seeds()).unwrap();
@@ -56,7 +56,7 @@ fn a_folder_gives_back_what_it_got() {
 }
 
 #[test]
-fn a_newer_format_is_refused_even_if_nothing_else_is_known() {
+fn a_newer_version_is_refused_even_if_other_keys_differ() {
     let error =
         Summary::from_json(br#"{"version": 2, "runs": []}"#, "runs/x/summary.json").unwrap_err();
     assert!(matches!(error, Error::Newer { found: 2, known: 1, .. }));
@@ -67,7 +67,7 @@ fn a_newer_format_is_refused_even_if_nothing_else_is_known() {
 }
 
 #[test]
-fn a_broken_file_is_named_with_line_and_column() {
+fn errors_name_the_file_line_and_column() {
     for (text, reason) in [
         ("", "EOF while parsing a value at line 1 column 0"),
         ("{}", "missing field `version` at line 1 column 2"),
@@ -79,7 +79,7 @@ fn a_broken_file_is_named_with_line_and_column() {
 }
 
 #[test]
-fn labels_say_what_ran() {
+fn labels_have_method_and_boosts() {
     let label = |method, boost: &[&str]| common::run(method, boost, &[]).label();
     assert_eq!(label("fedavg", &[]), "fedavg");
     assert_eq!(label("boostfgl", &["node", "topology", "model"]), "boostfgl");

@@ -1,4 +1,4 @@
-//! The table, character by character.
+//! The exact text of tables of runs.
 
 mod common;
 
@@ -51,9 +51,9 @@ Test nodes            1,083 in all, 153 heterophilous, 92–93 minority and hete
     assert_eq!(text, expected, "\n{text}");
 }
 
-/// One seed, an empty group, a long name, and the columns for cost.
+/// One seed, an empty group, a long name, and the columns of costs.
 #[test]
-fn text_of_the_odd_cases() {
+fn text_of_special_cases() {
     let runs =
         [run("fedsage-plus", &["node", "topology"], &[[Some(1.0), Some(0.5), Some(0.4), None]])];
     let expected = "\
@@ -94,7 +94,7 @@ fn colour_adds_escape_codes_and_nothing_else() {
 }
 
 #[test]
-fn no_line_is_wider_than_a_hundred() {
+fn no_line_is_wider_than_100_columns() {
     let mut wide = two_seeds("fedsage-plus-with-a-very-long-name", &ALL, [(50.0, 49.0); 4]);
     for (at, seed) in wide.seeds.iter_mut().enumerate() {
         seed.seconds = 700_000.0;
@@ -118,16 +118,16 @@ fn no_line_is_wider_than_a_hundred() {
 fn equal_digits_get_equal_marks() {
     let text = |runs: &[Summary]| table(runs).text(Style::Plain);
     let same = [two_seeds("a", &[], [(50.0, 1.0); 4]), two_seeds("b", &[], [(50.01, 1.0); 4])];
-    assert!(!text(&same).contains('*'), "nobody is best among equals");
-    assert!(!text(&same[..1]).contains('*'), "nobody is best alone");
+    assert!(!text(&same).contains('*'), "equal values are not marked");
+    assert!(!text(&same[..1]).contains('*'), "a single row is not marked");
 }
 
-/// The best numbers of the table are those of a dead model: the best live one has the star.
+/// The best numbers are those of a collapsed model: the best of the others has the star.
 #[test]
 fn a_collapsed_model_is_not_starred() {
     let mut runs = vec![
         two_seeds("a", &[], [(50.0, 1.0); 4]),
-        two_seeds("dead", &[], [(90.0, 1.0); 4]),
+        two_seeds("collapsed", &[], [(90.0, 1.0); 4]),
         two_seeds("b", &[], [(40.0, 1.0); 4]),
     ];
     let warning = Warning::new(WarningKind::OneClass, "", "one class only is predicted", 0);
@@ -143,14 +143,14 @@ fn control_characters_do_not_reach_the_terminal() {
 }
 
 #[test]
-fn datasets_get_a_table_each() {
+fn each_dataset_has_its_own_table() {
     let mut runs = runs();
     runs[1].dataset = "pubmed".to_owned();
     let tables = Table::by_dataset(&runs);
     assert_eq!(tables.len(), 2);
     assert!(tables[0].csv().contains("cora,isolated,2,") && !tables[0].csv().contains("pubmed"));
     assert!(Table::by_dataset(&[]).is_empty());
-    // A table without rows is still text.
+    // A table without rows is valid, too.
     assert!(Table::new("nothing", Vec::new()).text(Style::Plain).contains("over 0 seeds"));
 }
 

@@ -128,8 +128,8 @@ impl<'a> Recorder<'a> {
                 minority_classes,
             }
         });
-        let divisions = PartitionFile::new(seeds.collect());
-        self.folder.write_atomic(RunFolder::DIVISIONS, divisions.to_json().as_bytes())?;
+        let file = PartitionFile::new(seeds.collect());
+        self.folder.write_atomic(RunFolder::PARTITION_STATS, file.to_json().as_bytes())?;
         Ok(())
     }
 

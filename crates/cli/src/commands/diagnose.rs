@@ -356,7 +356,7 @@ impl Diagnose {
         if let Some(diagnostics) = diagnostics {
             let report = DiagnosisReport::new(&title, diagnostics)
                 .only(&inquiry.diagnostics)
-                .beside(summary);
+                .with_run(summary);
             parts.push(report.text(style));
         }
         parts.extend(frames.iter().map(|frames| FrameTable::of_seeds(&title, frames).text(style)));

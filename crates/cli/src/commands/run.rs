@@ -376,7 +376,7 @@ pub(super) fn print_tables(
     for FinishedRun { summary, diagnostics: found, .. } in runs {
         if let Some(found) = found {
             let report =
-                DiagnosisReport::new(title(summary), found).only(diagnostics).beside(summary);
+                DiagnosisReport::new(title(summary), found).only(diagnostics).with_run(summary);
             text.push_str(&report.text(output::style()));
             text.push('\n');
         }

@@ -60,7 +60,7 @@ pub(crate) const RUN: [&str; 6] = [
     RunFolder::SUMMARY,
     RunFolder::CONFIG,
     RunFolder::ROUNDS,
-    RunFolder::DIVISIONS,
+    RunFolder::PARTITION_STATS,
     RunFolder::PREDICTIONS,
     RunFolder::DIAGNOSTICS,
 ];

@@ -1,11 +1,11 @@
-//! What methods in a comparison really did: which round is shown, how much they trained, and
-//! whether federating helped.
+//! Training budget, reported round and traffic of the methods, and whether federating helped.
 
 use boostfgl_fairness::statistics::Certainty;
 use boostfgl_fairness::{mean, sample_std};
 
 use super::analysis::metrics;
-use super::{Block, BlockRow, Comparison, Difference, Measured};
+use super::tables::headings;
+use super::{Block, BlockRow, Cell, Comparison, Difference, Measured};
 use crate::notes::{NotedRun, ShownRound};
 use crate::table::Column;
 use crate::text_table::{Line, Marked, TextTable, marks};
@@ -13,7 +13,7 @@ use crate::{RoundScores, SeedDetails};
 
 impl BlockRow {
     fn measured(&self) -> impl Iterator<Item = &Measured> + Clone {
-        self.cells.iter().filter_map(super::Cell::measured)
+        self.cells.iter().filter_map(Cell::measured)
     }
 
     pub(crate) fn noted_run(&self) -> NotedRun<'_> {
@@ -23,10 +23,30 @@ impl BlockRow {
         }
     }
 
-    /// Whether its metrics are compared with others: not those of a model that answers the same for
-    /// every node.
+    /// Whether its metrics are ranked. Those of a collapsed model, which predicts the same class
+    /// for every node, are not.
     pub(crate) fn is_ranked(&self) -> bool {
         !self.noted_run().collapsed()
+    }
+
+    fn is_isolated(&self) -> bool {
+        self.label == "isolated"
+    }
+
+    /// Per column, the value of every seed at one of the two recorded rounds.
+    fn values_at(
+        &self,
+        round: fn(&SeedDetails) -> Option<&RoundScores>,
+        columns: &[&Column],
+    ) -> Vec<Vec<f64>> {
+        columns
+            .iter()
+            .map(|column| {
+                self.measured()
+                    .filter_map(|cell| column.pick(&round(&cell.details)?.scores))
+                    .collect()
+            })
+            .collect()
     }
 
     /// Bytes in both directions per seed.
@@ -44,45 +64,53 @@ impl Block {
         self.rows.iter().map(BlockRow::noted_run).collect()
     }
 
-    /// Where clients alone do better than a federated method: one sentence per method, as sure as
-    /// the pairs allow.
+    /// Where isolated clients are better than a federated method: one sentence per method, worded
+    /// by its certainty.
     pub(crate) fn cost_of_federating(&self) -> Vec<String> {
-        let isolated = |row: &&BlockRow| row.label == "isolated";
-        let Some(alone) = self.rows.iter().find(isolated) else { return Vec::new() };
+        let Some(isolated) = self.rows.iter().find(|row| row.is_isolated()) else {
+            return Vec::new();
+        };
         let others: Vec<&BlockRow> = self
             .rows
             .iter()
-            .filter(|row| !isolated(row) && !row.label.starts_with("central"))
+            .filter(|row| !row.is_isolated() && !row.label.starts_with("central"))
             .collect();
-        let pairs: Vec<Vec<f64>> = others.iter().map(|row| paired_accuracies(alone, row)).collect();
-        let found = others
+        let pairs: Vec<Vec<f64>> =
+            others.iter().map(|row| paired_accuracies(isolated, row)).collect();
+        others
             .iter()
             .zip(Difference::family(&pairs))
-            .filter_map(|(row, found)| Some((row, found?)));
-        let sentence = |(row, found): (&&BlockRow, Difference)| {
-            let words = match found.certainty() {
-                Certainty::Ahead => "federating costs",
-                Certainty::LeansAhead => "federating leans to cost",
-                Certainty::TooFew if found.mean >= 0.05 => {
-                    "too few seeds to be sure, but federating may cost"
-                }
-                _ => return None,
-            };
-            Some(format!(
-                "{}: clients alone (isolated) have {:.1} points more accuracy than {}: {words} \
-                 {:.1} points here.",
-                self.name, found.mean, row.label, found.mean
-            ))
+            .filter_map(|(row, difference)| self.federating_costs(&row.label, &difference?))
+            .collect()
+    }
+
+    /// The sentence about one method; `None` if federating does not seem to cost accuracy.
+    fn federating_costs(&self, label: &str, difference: &Difference) -> Option<String> {
+        let words = match difference.certainty() {
+            Certainty::Ahead => "federating costs",
+            Certainty::LeansAhead => "federating leans to cost",
+            Certainty::TooFew if difference.mean >= 0.05 => {
+                "too few seeds to be sure, but federating may cost"
+            }
+            _ => return None,
         };
-        found.filter_map(sentence).collect()
+        Some(format!(
+            "{}: clients alone (isolated) have {:.1} points more accuracy than {label}: {words} \
+             {:.1} points here.",
+            self.name, difference.mean, difference.mean
+        ))
     }
 }
 
-/// What the accuracy of `a` is above that of `b`, seed by seed.
+/// The accuracy of `a` minus that of `b`, seed by seed.
 fn paired_accuracies(a: &BlockRow, b: &BlockRow) -> Vec<f64> {
-    let accuracy = |cell: &super::Cell| cell.measured()?.scores.0.accuracy.pooled;
     let pairs = a.cells.iter().zip(&b.cells);
     pairs.filter_map(|(a, b)| Some(super::apart(accuracy(a)?, accuracy(b)?))).collect()
+}
+
+/// The pooled accuracy of a cell.
+fn accuracy(cell: &Cell) -> Option<f64> {
+    cell.measured()?.scores.0.accuracy.pooled
 }
 
 impl Comparison {
@@ -90,39 +118,34 @@ impl Comparison {
     /// recorded.
     pub(super) fn other_round(&self, block: &Block) -> Option<TextTable> {
         let last = !block.noted_runs().iter().any(|run| run.shown() == Some(ShownRound::BestVal));
-        let pick = |details: &SeedDetails| -> Option<RoundScores> {
-            if last { details.best_val.clone() } else { details.last.clone() }
-        };
+        let other_round = if last { best_val_round } else { last_round };
         let columns: Vec<&Column> = metrics().collect();
-        let of_row = |row: &BlockRow, column: &Column| -> Vec<f64> {
-            row.measured().filter_map(|cell| column.pick(&pick(&cell.details)?.scores)).collect()
-        };
-        let values: Vec<Vec<Vec<f64>>> = block
-            .rows
-            .iter()
-            .map(|row| columns.iter().map(|column| of_row(row, column)).collect())
-            .collect();
+        let values: Vec<Vec<Vec<f64>>> =
+            block.rows.iter().map(|row| row.values_at(other_round, &columns)).collect();
         if values.iter().flatten().all(Vec::is_empty) {
             return None;
         }
-        let ranked =
-            |at: usize, c: usize| mean(&values[at][c]).filter(|_| block.rows[at].is_ranked());
-        let marked: Vec<Vec<_>> = (0..columns.len())
-            .map(|c| marks(&(0..block.rows.len()).map(|at| ranked(at, c)).collect::<Vec<_>>()))
+        let mut rows: Vec<Line> = block
+            .rows
+            .iter()
+            .map(|row| Line { label: row.label.clone(), cells: vec![Vec::new()] })
             .collect();
-        let line = |(at, row): (usize, &BlockRow)| {
-            let cell = |c: usize| Marked { text: spread(&values[at][c]), mark: marked[c][at] };
-            Line { label: row.label.clone(), cells: vec![(0..columns.len()).map(cell).collect()] }
-        };
+        for c in 0..columns.len() {
+            let ranked: Vec<Option<f64>> = values
+                .iter()
+                .zip(&block.rows)
+                .map(|(values, row)| mean(&values[c]).filter(|_| row.is_ranked()))
+                .collect();
+            for ((line, values), mark) in rows.iter_mut().zip(&values).zip(marks(&ranked)) {
+                line.cells[0].push(Marked { text: spread(&values[c]), mark });
+            }
+        }
         let which = if last { "best validation round" } else { "last round" };
         Some(TextTable {
             title: format!("{}: the same at the {which}", block.name),
             labels: "Method",
-            columns: columns
-                .iter()
-                .map(|column| [column.title.to_owned(), column.unit.to_owned()])
-                .collect(),
-            rows: block.rows.iter().enumerate().map(line).collect(),
+            columns: headings(columns.iter().copied()),
+            rows,
             notes: vec![
                 "Percent, mean ± standard deviation; * best and ' second of the column.".to_owned(),
             ],
@@ -130,6 +153,15 @@ impl Comparison {
     }
 }
 
+fn best_val_round(details: &SeedDetails) -> Option<&RoundScores> {
+    details.best_val.as_ref()
+}
+
+fn last_round(details: &SeedDetails) -> Option<&RoundScores> {
+    details.last.as_ref()
+}
+
+/// Mean ± sample standard deviation.
 fn spread(values: &[f64]) -> String {
     match (mean(values), sample_std(values)) {
         (None, _) => "–".to_owned(),

@@ -10,15 +10,15 @@ use crate::SeedDetails;
 pub struct Cell {
     /// The seed.
     pub seed: u64,
-    /// What became of it.
+    /// Whether it ran, and its result.
     #[serde(flatten)]
     pub outcome: Outcome,
-    /// What the run was expected to hold at most, in bytes.
+    /// The estimated peak memory of the run, in bytes.
     #[serde(skip)]
     pub peak_bytes: u64,
 }
 
-/// What became of a cell.
+/// The outcome of a cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "kebab-case")]
 pub enum Outcome {
@@ -29,11 +29,11 @@ pub enum Outcome {
         /// Why.
         message: String,
     },
-    /// It did not run, because it would need more memory than it may use.
+    /// It did not run, because its memory estimate exceeds the budget.
     OverBudget {
-        /// What it would need, estimated, in bytes.
+        /// The estimate, in bytes.
         needed: u64,
-        /// What it may use, in bytes.
+        /// The budget, in bytes.
         budget: u64,
     },
 }
@@ -48,34 +48,34 @@ pub struct Measured {
     pub groups: GroupSizes,
     /// The round whose model is reported, counted from 1.
     pub round: usize,
-    /// Both rounds that papers report, and what the run was like.
+    /// Both rounds that papers report, budget, split and warnings.
     #[serde(flatten)]
     pub details: SeedDetails,
     /// BLAKE3 of the final parameters and predictions.
     pub digest: String,
-    /// What it took.
+    /// Time, traffic and memory.
     pub cost: CellCost,
 }
 
-/// What a run took.
+/// Time, traffic and memory of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CellCost {
     /// Wall-clock time.
     pub seconds: f64,
-    /// Processor time of the threads that worked on this cell.
+    /// CPU time of the threads that worked on this cell.
     pub cpu_seconds: f64,
     /// Bytes that clients sent.
     pub bytes_up: u64,
     /// Bytes that clients received.
     pub bytes_down: u64,
-    /// How often a client took part in a round.
+    /// The number of participations: one per client and round in which it took part.
     pub client_rounds: u64,
-    /// The most memory the program held, if no other cell ran meanwhile.
+    /// The largest resident memory of the program, if no other cell ran at the same time.
     pub peak_rss_mib: Option<f64>,
 }
 
 impl Cell {
-    /// What it measured, if it ran.
+    /// Its measurements, if it ran.
     pub fn measured(&self) -> Option<&Measured> {
         match &self.outcome {
             Outcome::Done(measured) => Some(measured),

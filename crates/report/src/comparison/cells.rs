@@ -10,7 +10,7 @@ pub struct CellStore {
     folder: PathBuf,
 }
 
-/// What a file holds: whose cell it is, for people who look, and what was measured.
+/// The content of a file: dataset, method and seed, for readers, and what was measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CellRecord {
     /// The dataset.
@@ -21,19 +21,19 @@ pub struct CellRecord {
     pub seed: u64,
     /// What was measured.
     pub measured: Measured,
-    /// How it came about, if that was asked for.
+    /// Learning curve and diagnostics, if they were requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<Box<Detail>>,
 }
 
-/// What was found under a digest.
+/// The result of looking up a digest.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StoredCell {
-    /// A whole cell.
+    /// A finished cell.
     Cell(Box<CellRecord>),
     /// No file.
     Nothing,
-    /// A file that is cut off, damaged, of another cell or of another version; the reason names it.
+    /// A file that is truncated, damaged, of another cell or of another version, with the reason.
     Unusable(String),
 }
 
@@ -41,8 +41,8 @@ pub enum StoredCell {
 struct File {
     version: u32,
     digest: String,
-    /// BLAKE3 of `cell` as compact JSON: numbers survive a file exactly, so it can be made again
-    /// from what was read.
+    /// BLAKE3 of `cell` as compact JSON. JSON keeps every number exactly, so the digest can be
+    /// recomputed from the parsed cell.
     checksum: String,
     cell: CellRecord,
 }
@@ -54,22 +54,22 @@ impl CellStore {
     /// The name of the folder in that of a comparison.
     pub const FOLDER: &str = "cells";
 
-    /// The cells in the folder of a comparison, which is made if need be.
+    /// The cells in the folder of a comparison. Creates the folder if it is missing.
     ///
     /// # Errors
-    /// If the folder cannot be made.
+    /// If the folder cannot be created.
     pub fn open(comparison: &Path) -> Result<Self> {
         let folder = comparison.join(Self::FOLDER);
         boostfgl_disk::create_dir_all(&folder)?;
         Ok(Self { folder })
     }
 
-    /// The cells in the folder of a comparison, to read: nothing is made.
+    /// The cells in the folder of a comparison, read-only: no folder is created.
     pub fn at(comparison: &Path) -> Self {
         Self { folder: comparison.join(Self::FOLDER) }
     }
 
-    /// Every whole cell, by digest.
+    /// Every finished cell, in the order of the digests.
     pub fn records(&self) -> Vec<CellRecord> {
         let entries = std::fs::read_dir(&self.folder).into_iter().flatten();
         let mut digests: Vec<String> = entries
@@ -78,46 +78,36 @@ impl CellStore {
             })
             .collect();
         digests.sort_unstable();
-        let whole = |digest: &String| match self.find(digest) {
-            StoredCell::Cell(record) => Some(*record),
-            StoredCell::Nothing | StoredCell::Unusable(_) => None,
-        };
-        digests.iter().filter_map(whole).collect()
+        digests
+            .iter()
+            .filter_map(|digest| match self.find(digest) {
+                StoredCell::Cell(record) => Some(*record),
+                StoredCell::Nothing | StoredCell::Unusable(_) => None,
+            })
+            .collect()
     }
 
     fn path(&self, digest: &str) -> PathBuf {
         self.folder.join(format!("{digest}.json"))
     }
 
-    /// Looks for the cell of that digest.
+    /// Looks up the cell with this digest.
     pub fn find(&self, digest: &str) -> StoredCell {
         let path = self.path(digest);
-        let unusable =
-            |reason: String| StoredCell::Unusable(format!("{}: {reason}", path.display()));
-        let text = match std::fs::read(&path) {
-            Ok(text) => text,
+        let parsed = match std::fs::read(&path) {
+            Ok(text) => parse(&text, digest),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return StoredCell::Nothing;
             }
-            Err(error) => return unusable(error.to_string()),
+            Err(error) => Err(error.to_string()),
         };
-        let file: File = match serde_json::from_slice(&text) {
-            Ok(file) => file,
-            Err(error) => return unusable(format!("expected a finished cell, found {error}")),
-        };
-        if file.version != VERSION {
-            return unusable(format!("expected format version {VERSION}, found {}", file.version));
+        match parsed {
+            Ok(cell) => StoredCell::Cell(Box::new(cell)),
+            Err(reason) => StoredCell::Unusable(format!("{}: {reason}", path.display())),
         }
-        if file.digest != digest {
-            return unusable("expected the cell of its name, found that of another".to_owned());
-        }
-        if file.checksum != checksum(&file.cell) {
-            return unusable("expected the checksum of its content, found another".to_owned());
-        }
-        StoredCell::Cell(Box::new(file.cell))
     }
 
-    /// Keeps a finished cell: the file is whole or not there.
+    /// Writes a finished cell atomically.
     ///
     /// # Errors
     /// If the folder cannot be written.
@@ -128,6 +118,22 @@ impl CellStore {
         let text = serde_json::to_string_pretty(&file).expect("a cell is representable as JSON");
         Ok(write_atomic(self.path(digest), format!("{text}\n").as_bytes())?)
     }
+}
+
+/// The cell with this digest from the text of its file, or why the file cannot be used.
+fn parse(text: &[u8], digest: &str) -> Result<CellRecord, String> {
+    let file: File = serde_json::from_slice(text)
+        .map_err(|error| format!("expected a finished cell, found {error}"))?;
+    if file.version != VERSION {
+        return Err(format!("expected format version {VERSION}, found {}", file.version));
+    }
+    if file.digest != digest {
+        return Err("expected the cell of its name, found that of another".to_owned());
+    }
+    if file.checksum != checksum(&file.cell) {
+        return Err("expected the checksum of its content, found another".to_owned());
+    }
+    Ok(file.cell)
 }
 
 fn checksum(cell: &CellRecord) -> String {
@@ -165,7 +171,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(40))]
 
         #[test]
-        fn a_cell_comes_back_to_the_last_bit(value in 0.0..1.0f64) {
+        fn a_cell_is_read_back_exactly(value in 0.0..1.0f64) {
             let place = tempfile::tempdir().unwrap();
             let store = CellStore::open(place.path()).unwrap();
             store.keep("d", record(value)).unwrap();
@@ -174,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_not_what_it_says_is_not_used() {
+    fn damaged_or_foreign_files_are_unusable() {
         let place = tempfile::tempdir().unwrap();
         let store = CellStore::open(place.path()).unwrap();
         assert_eq!(store.find("d"), StoredCell::Nothing);

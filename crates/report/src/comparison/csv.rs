@@ -34,22 +34,24 @@ impl Comparison {
     }
 
     /// One record per dataset, method and metric: mean, spread, difference to the base with
-    /// interval and p-values, mean rank, costs, and the verdict in a word. All datasets together
-    /// come last, without mean and spread, which mean nothing there.
+    /// interval and p-values, mean rank, costs, and the verdict in a word. The records of all
+    /// datasets together come last; mean and standard deviation are empty there, because they
+    /// would mix datasets.
     pub fn summary_csv(&self) -> String {
         let header = "dataset,method,evaluated,metric,mean,std,difference,lo,hi,pairs,p,p_holm,rank,\
                       bytes_up,bytes_down,cpu_seconds,peak_bytes,peak_rss_mib,verdict";
         let mut text = format!("{header}\n");
         for block in &self.datasets {
-            self.summarise(block, true, &mut text);
+            self.write_summary(block, true, &mut text);
         }
         if let Some(block) = &self.pooled {
-            self.summarise(block, false, &mut text);
+            self.write_summary(block, false, &mut text);
         }
         text
     }
 
-    fn summarise(&self, block: &Block, own: bool, text: &mut String) {
+    /// Appends the records of one block; `means` says whether mean and deviation have a meaning.
+    fn write_summary(&self, block: &Block, means: bool, text: &mut String) {
         for (at, (row, method)) in block.rows.iter().zip(&self.methods).enumerate() {
             for (metric, summary) in &row.metrics {
                 let difference = summary.difference.as_ref();
@@ -63,8 +65,8 @@ impl Comparison {
                     row.label.clone(),
                     method.evaluated.clone(),
                     metric.clone(),
-                    number(summary.mean.filter(|_| own)),
-                    number(summary.std.filter(|_| own)),
+                    number(summary.mean.filter(|_| means)),
+                    number(summary.std.filter(|_| means)),
                     number(difference.map(|d| d.mean)),
                     number(interval.map(|i| i.lo)),
                     number(interval.map(|i| i.hi)),
@@ -84,7 +86,7 @@ impl Comparison {
     }
 }
 
-/// What became of a cell, in a word.
+/// The outcome of a cell in a word.
 pub(crate) fn state(outcome: &Outcome) -> &'static str {
     match outcome {
         Outcome::Done(_) => "done",

@@ -1,4 +1,4 @@
-//! A comparison of the methods of an experiment, from its results alone.
+//! A comparison of the methods of an experiment, from its result file alone.
 
 use super::{Cell, CellCost, Comparison, Contender, Measured, Outcome};
 use crate::{OVER_BUDGET, ResultRow, Results};
@@ -16,30 +16,38 @@ impl Comparison {
         let mut seeds: Vec<u64> = results.rows.iter().map(|row| row.seed).collect();
         seeds.sort_unstable();
         seeds.dedup();
-        let cells = |dataset: &String, method: &String| -> Vec<Cell> {
-            let find = |seed: &u64| {
-                let here = |row: &&ResultRow| {
-                    row.dataset == *dataset && row.method == *method && row.seed == *seed
-                };
-                cell(results, results.rows.iter().find(here), *seed)
-            };
-            seeds.iter().map(find).collect()
-        };
-        let block = |dataset: &String| {
-            (dataset.clone(), methods.iter().map(|method| cells(dataset, method)).collect())
-        };
-        let contender = |label: &String| {
-            let (method, boost, evaluated) = (label.clone(), Vec::new(), String::new());
-            Contender { label: label.clone(), method, boost, evaluated }
-        };
-        let contenders: Vec<Contender> = methods.iter().map(contender).collect();
-        (methods.len() > 1).then(|| {
-            Self::new(0, contenders, seeds.clone(), datasets.iter().map(block).collect::<Vec<_>>())
-        })
+        if methods.len() < 2 {
+            return None;
+        }
+        let mut blocks = Vec::with_capacity(datasets.len());
+        for dataset in datasets {
+            let rows =
+                methods.iter().map(|method| cells(results, &dataset, method, &seeds)).collect();
+            blocks.push((dataset, rows));
+        }
+        let contenders = methods.into_iter().map(contender).collect();
+        Some(Self::new(0, contenders, seeds, blocks))
     }
 }
 
-/// A row as a cell; what did not run has its reason.
+/// A method of which results have only the label.
+fn contender(label: String) -> Contender {
+    Contender { method: label.clone(), label, boost: Vec::new(), evaluated: String::new() }
+}
+
+/// The cells of a method on a dataset, one per seed.
+fn cells(results: &Results, dataset: &str, method: &str, seeds: &[u64]) -> Vec<Cell> {
+    let mut cells = Vec::with_capacity(seeds.len());
+    for &seed in seeds {
+        let mut rows = results.rows.iter();
+        let row =
+            rows.find(|row| row.dataset == dataset && row.method == method && row.seed == seed);
+        cells.push(cell(results, row, seed));
+    }
+    cells
+}
+
+/// A row as a cell; one that did not run has the reason.
 fn cell(results: &Results, row: Option<&ResultRow>, seed: u64) -> Cell {
     let outcome = match row {
         Some(row) if row.missing.is_none() => Outcome::Done(Box::new(measured(results, row))),
@@ -56,20 +64,18 @@ fn cell(results: &Results, row: Option<&ResultRow>, seed: u64) -> Cell {
 }
 
 fn measured(results: &Results, row: &ResultRow) -> Measured {
-    let value = |column: &str| results.value(row, column);
     let scores = Scores::from_fn(|headline| Readings {
-        pooled: value(headline.key),
-        present: value(&format!("{}.present", headline.key)),
-        client: value(&format!("{}.client", headline.key)),
+        pooled: results.value(row, headline.key),
+        present: results.value(row, &format!("{}.present", headline.key)),
+        client: results.value(row, &format!("{}.client", headline.key)),
     });
-    // Results hold bytes per client and round.
-    let bytes = |column: &str| value(column).map_or(0, |bytes| bytes as u64);
+    // Results hold bytes per client and round, so the divisor here is 1.
     let cost = CellCost {
-        cpu_seconds: value("cpu_seconds").unwrap_or(0.0),
-        bytes_up: bytes("bytes_up"),
-        bytes_down: bytes("bytes_down"),
+        cpu_seconds: results.value(row, "cpu_seconds").unwrap_or(0.0),
+        bytes_up: results.value(row, "bytes_up").map_or(0, |bytes| bytes as u64),
+        bytes_down: results.value(row, "bytes_down").map_or(0, |bytes| bytes as u64),
         client_rounds: 1,
-        peak_rss_mib: value("peak_rss_mib"),
+        peak_rss_mib: results.value(row, "peak_rss_mib"),
         ..CellCost::default()
     };
     let groups = GroupSizes::default();

@@ -1,10 +1,10 @@
-//! Methods by datasets in one table: the one that goes into a paper.
+//! Methods by datasets in one table, as papers print it.
 
+use super::Comparison;
 use super::analysis::metrics;
 use super::tables::score;
-use super::{BlockRow, Comparison};
 use crate::table::Column;
-use crate::text_table::{Line, Mark, Marked, TextTable, emphasised, escape, marks};
+use crate::text_table::{Line, Marked, TextTable, emphasised, escape, marks};
 use crate::{Error, Result};
 use boostfgl_fairness::HEADLINES;
 use std::fmt::Write as _;
@@ -15,7 +15,7 @@ pub struct Metrics(Vec<&'static str>);
 
 impl Default for Metrics {
     fn default() -> Self {
-        // How good a method is on all nodes, and on the group at the greatest disadvantage.
+        // The score on all nodes, and on the most disadvantaged group.
         Self(vec![HEADLINES.accuracy.key, HEADLINES.hete_min_f1.key])
     }
 }
@@ -107,9 +107,6 @@ impl Comparison {
 
     /// One row per method, one column per dataset and metric.
     fn grid(&self, metrics: &Metrics) -> TextTable {
-        let value = |row: &BlockRow, column: &Column| {
-            row.metrics.get(column.key).cloned().unwrap_or_default()
-        };
         let mut rows: Vec<Line> = self
             .methods
             .iter()
@@ -119,10 +116,10 @@ impl Comparison {
         for block in &self.datasets {
             for column in metrics.columns() {
                 columns.push([block.name.clone(), heading(column)]);
-                let ranked = |row: &BlockRow| value(row, column).mean.filter(|_| row.is_ranked());
-                let marked: Vec<Mark> = marks(&block.rows.iter().map(ranked).collect::<Vec<_>>());
-                for ((line, row), mark) in rows.iter_mut().zip(&block.rows).zip(marked) {
-                    let text = row.state(0).unwrap_or_else(|| score(&value(row, column)));
+                let ranked: Vec<Option<f64>> =
+                    block.rows.iter().map(|row| row.ranked_mean(column)).collect();
+                for ((line, row), mark) in rows.iter_mut().zip(&block.rows).zip(marks(&ranked)) {
+                    let text = row.state(0).unwrap_or_else(|| score(&row.metric(column)));
                     line.cells[0].push(Marked { text, mark });
                 }
             }
@@ -132,7 +129,7 @@ impl Comparison {
     }
 }
 
-/// `Accuracy`, or `Hete-min-F1 (present)` for another reading than the pooled one.
+/// `Accuracy`, or `Hete-min-F1 (present)` for a reading other than the pooled one.
 fn heading(column: &Column) -> String {
     if column.unit == "pooled" {
         column.title.to_owned()

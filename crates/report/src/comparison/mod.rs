@@ -1,7 +1,7 @@
-//! Methods side by side over datasets and seeds, with how sure each difference is and what each
-//! costs.
+//! Methods side by side over datasets and seeds, with the certainty of each difference and the
+//! cost of each method.
 //!
-//! * [`Comparison::new`] takes the cells of a grid and works out everything that is shown.
+//! * [`Comparison::new`] takes the cells of a grid and computes everything that is shown.
 //! * [`Comparison::text`], [`Comparison::markdown`], [`Comparison::latex`] — for people.
 //! * [`Comparison::csv`], [`Comparison::summary_csv`], [`Comparison::to_json`] — for programs.
 //!
@@ -14,6 +14,7 @@ mod budget;
 mod cell;
 mod cells;
 mod csv;
+mod documents;
 mod from_results;
 mod grid;
 mod tables;
@@ -47,8 +48,8 @@ pub struct Contender {
 
 /// Methods side by side.
 ///
-/// Metrics are in percent. What was measured of time and memory stands under keys called `cost`;
-/// everything else is the same on every repetition.
+/// Metrics are in percent. Measured time and memory are under keys called `cost`; everything else
+/// is identical on every repetition.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
     /// The version of this format: [`Comparison::VERSION`].
@@ -74,7 +75,7 @@ impl Comparison {
     /// Its file in the folder of a comparison.
     pub const FILE: &str = "comparison.json";
 
-    /// What else stands in the folder: the same in other forms.
+    /// The other files in the folder: the same comparison in other formats.
     pub const FORMS: [&str; 5] = [
         "comparison.txt",
         "comparison.md",
@@ -83,8 +84,8 @@ impl Comparison {
         "comparison.tex",
     ];
 
-    /// Works out a comparison with method number `base`; `datasets` holds, under each name, the
-    /// cells of each method, and those of each seed.
+    /// Computes a comparison with method number `base`. `datasets` holds, for each dataset, one
+    /// list of cells per method, with one cell per seed.
     ///
     /// # Panics
     /// If `base` is not the number of a method.
@@ -100,14 +101,17 @@ impl Comparison {
                 .map(|at| datasets.iter().flat_map(|(_, rows)| rows[at].clone()).collect());
             Block::new("all datasets", &labels, base, rows.collect())
         });
-        let block = |(name, rows): (String, Vec<Vec<Cell>>)| Block::new(&name, &labels, base, rows);
+        let blocks = datasets
+            .into_iter()
+            .map(|(name, rows)| Block::new(&name, &labels, base, rows))
+            .collect();
         Self {
             version: Self::VERSION,
             program: env!("CARGO_PKG_VERSION").to_owned(),
             base: methods[base].label.clone(),
             seeds,
-            datasets: datasets.into_iter().map(block).collect(),
-            // The cells stand under their datasets already.
+            datasets: blocks,
+            // The cells are stored with their datasets already.
             pooled: pooled.map(Block::without_cells),
             methods,
         }
@@ -125,18 +129,20 @@ impl Comparison {
     /// Reads `comparison.json`.
     ///
     /// # Errors
-    /// If it cannot be read, is not a comparison, has a newer version, or differs from the checksum
-    /// beside it.
+    /// If it cannot be read, is not a comparison, has a newer version, or differs from its checksum.
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         Checksums::check_file(path.as_ref())?;
         crate::version::read(path.as_ref(), Self::VERSION)
     }
 
-    /// How many cells ran, and how many there are.
+    /// The number of cells that ran, and of all cells.
     pub fn progress(&self) -> (usize, usize) {
-        let cells =
-            || self.datasets.iter().flat_map(|block| &block.rows).flat_map(|row| &row.cells);
-        (cells().filter(|cell| cell.measured().is_some()).count(), cells().count())
+        let ran = self.cells().filter(|cell| cell.measured().is_some()).count();
+        (ran, self.cells().count())
+    }
+
+    fn cells(&self) -> impl Iterator<Item = &Cell> {
+        self.datasets.iter().flat_map(|block| &block.rows).flat_map(|row| &row.cells)
     }
 
     /// Every cell that failed: dataset, method, seed and the message.

@@ -1,6 +1,6 @@
-//! All that can be seen of the folder of a comparison.
+//! Reading the folder of a comparison.
 
-use super::{Block, BlockRow, Cell, CellRecord, CellStore, Comparison, Outcome};
+use super::{BlockRow, Cell, CellRecord, CellStore, Comparison};
 use crate::page::Curve;
 use crate::view::name_of;
 use crate::{Error, Result, RunFolder};
@@ -15,11 +15,11 @@ pub type Courses = Vec<(String, Vec<Curve>)>;
 pub struct ComparisonView {
     /// The folder.
     pub path: PathBuf,
-    /// What it is called: the last part of its path.
+    /// Its name: the last part of its path.
     pub name: String,
     /// `comparison.json`.
     pub comparison: Comparison,
-    /// How scores came about, where cells were kept.
+    /// The learning curves, where cells were kept.
     pub courses: Courses,
     /// Files that were changed since they were written, one sentence each.
     pub problems: Vec<String>,
@@ -42,18 +42,20 @@ impl ComparisonView {
         Ok(Self { name: name_of(&path), courses, problems: problems(&path), comparison, path })
     }
 
-    /// Leaves out what is wrong with `report.html`, for a report that takes its place.
+    /// Drops the problems of `report.html`, for a report that replaces it.
     pub fn forget_report(&mut self) {
         self.problems.retain(|problem| !problem.contains(RunFolder::REPORT));
     }
 }
 
-/// The changed files next to `comparison.json`. A damaged list is found when it is read.
+/// The changed files next to `comparison.json`. Damaged checksums are an error of
+/// [`Comparison::read`] already.
 fn problems(folder: &Path) -> Vec<String> {
     let Ok(Some(sums)) = Checksums::read(folder) else { return Vec::new() };
-    let others =
-        Comparison::FORMS.into_iter().chain([RunFolder::REPORT]).filter(|name| sums.has(name));
-    others
+    Comparison::FORMS
+        .into_iter()
+        .chain([RunFolder::REPORT])
+        .filter(|name| sums.has(name))
         .filter_map(|name| sums.check(name).err())
         .map(|changed| Error::from(changed).to_string())
         .collect()
@@ -62,25 +64,31 @@ fn problems(folder: &Path) -> Vec<String> {
 /// The curves of the cells of a comparison, where they were kept.
 fn courses(folder: &Path, comparison: &Comparison) -> Courses {
     let records = CellStore::at(folder).records();
-    let of_block = |block: &Block| {
-        let of_row = |row: &BlockRow| {
-            let of_cell = |cell: &Cell| {
-                let Outcome::Done(measured) = &cell.outcome else { return None };
-                let same = |record: &&CellRecord| {
-                    record.seed == cell.seed
-                        && record.dataset == block.name
-                        && record.method == row.label
-                        && record.measured.digest == measured.digest
-                };
-                let detail = records.iter().find(same)?.detail.as_ref()?;
-                Some((cell.seed, detail.curve.clone()))
-            };
-            Curve {
-                label: row.label.clone(),
-                seeds: row.cells.iter().filter_map(of_cell).collect(),
-            }
-        };
-        (block.name.clone(), block.rows.iter().map(of_row).collect())
-    };
-    comparison.datasets.iter().map(of_block).collect()
+    let mut courses = Courses::new();
+    for block in &comparison.datasets {
+        let curves = block.rows.iter().map(|row| curve(&block.name, row, &records)).collect();
+        courses.push((block.name.clone(), curves));
+    }
+    courses
+}
+
+/// The learning curve of a method on a dataset under every seed.
+fn curve(dataset: &str, row: &BlockRow, records: &[CellRecord]) -> Curve {
+    let mut seeds = Vec::new();
+    for cell in &row.cells {
+        let record = records.iter().find(|record| {
+            record.dataset == dataset && record.method == row.label && is_record_of(record, cell)
+        });
+        if let Some(detail) = record.and_then(|record| record.detail.as_ref()) {
+            seeds.push((cell.seed, detail.curve.clone()));
+        }
+    }
+    Curve { label: row.label.clone(), seeds }
+}
+
+/// Whether a record has the seed and the result of a cell.
+fn is_record_of(record: &CellRecord, cell: &Cell) -> bool {
+    cell.measured().is_some_and(|measured| {
+        record.seed == cell.seed && record.measured.digest == measured.digest
+    })
 }

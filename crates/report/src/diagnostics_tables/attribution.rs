@@ -10,15 +10,14 @@ use crate::text_table::{Line, TextTable};
 
 /// The minority compared with the majority.
 pub(super) fn tables(found: &[&Attribution]) -> Vec<TextTable> {
-    // The majority's share of anything is what the minority leaves.
-    let rest = |share: Option<f64>| share.map(|share| 1.0 - share);
-    let shares = |found: &Attribution| {
-        [found.share_of_nodes, found.share_of_initial_loss, found.share_of_decrease]
-    };
-    let rows = vec![
-        row(found, "minority", |found| &found.minority, &shares),
-        row(found, "majority", |found| &found.majority, &|found| shares(found).map(rest)),
-    ];
+    let minority: Vec<(Shares, &GroupLoss)> =
+        found.iter().map(|found| (shares(found), &found.minority)).collect();
+    // The shares of both groups add up to 1.
+    let majority: Vec<(Shares, &GroupLoss)> = found
+        .iter()
+        .map(|found| (shares(found).map(|share| share.map(|x| 1.0 - x)), &found.majority))
+        .collect();
+    let rows = vec![row("minority", &minority), row("majority", &majority)];
     let columns = [
         ["Nodes", ""],
         ["of nodes", "%"],
@@ -26,36 +25,41 @@ pub(super) fn tables(found: &[&Attribution]) -> Vec<TextTable> {
         ["of decrease", "%"],
         ["own decrease", "% of own loss"],
     ];
-    let mut told = notes(&[
-        "Who had less of the decrease than of the first loss was served less; own decrease is of \
-         the group's",
-        "own loss. A share leaves 0 to 100 % where the loss of one group fell and that of the \
-         other rose.",
+    let mut notes = notes(&[
+        "A group whose share of the decrease is below its share of the first loss was served \
+         less. A share",
+        "leaves 0 to 100 % if one loss fell and the other rose. Own decrease is of the group's \
+         own loss.",
         "Losses are under the messages of training, not those that are computed anew for \
          evaluation.",
     ]);
     if found.is_empty() {
-        told.push("There is nothing to attribute: the losses overflow.".to_owned());
+        notes.push("There is nothing to attribute: the losses overflow.".to_owned());
     }
     Vec::from([TextTable {
         title: question(DiagnosticKind::Attribution),
         labels: "Trained on",
         columns: headings(&columns),
         rows,
-        notes: told,
+        notes,
     }])
 }
 
-fn row(
-    found: &[&Attribution],
-    label: &str,
-    group: fn(&Attribution) -> &GroupLoss,
-    shares: &dyn Fn(&Attribution) -> [Option<f64>; 3],
-) -> Line {
-    let share =
-        |at: usize| percent(&found.iter().map(|found| shares(found)[at]).collect::<Vec<_>>());
-    let own: Vec<Option<f64>> =
-        found.iter().map(|found| group(found).normalised_decrease).collect();
-    let nodes = range(found.iter().map(|found| group(found).nodes));
-    line(label, vec![nodes, share(0), share(1), share(2), percent(&own)])
+/// Shares of the nodes, of the first loss and of the decrease.
+type Shares = [Option<f64>; 3];
+
+/// The shares of the minority.
+fn shares(found: &Attribution) -> Shares {
+    [found.share_of_nodes, found.share_of_initial_loss, found.share_of_decrease]
+}
+
+/// One group, seed by seed.
+fn row(label: &str, seeds: &[(Shares, &GroupLoss)]) -> Line {
+    let mut cells = vec![range(seeds.iter().map(|(_, group)| group.nodes))];
+    for at in 0..3 {
+        cells.push(percent(&seeds.iter().map(|(shares, _)| shares[at]).collect::<Vec<_>>()));
+    }
+    let own: Vec<Option<f64>> = seeds.iter().map(|(_, group)| group.normalised_decrease).collect();
+    cells.push(percent(&own));
+    line(label, cells)
 }

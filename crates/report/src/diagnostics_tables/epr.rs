@@ -1,14 +1,14 @@
 //! Edge-wise propagation reliability.
 
 use boostfgl_fairness::diagnostics::DiagnosticKind;
-use boostfgl_fairness::diagnostics::epr::{Epr, EprGroup};
+use boostfgl_fairness::diagnostics::epr::{Epr, EprClient, EprGroup};
 
 use super::number::{middle, percent, spread};
-use super::{headings, line, notes, question};
+use super::{headings, line, notes, per_seed, question};
 use crate::table::range;
 use crate::text_table::{Line, TextTable};
 
-/// The harmful messages by group and by client, and where the reliabilities lie.
+/// The harmful messages by group and by client, and the quantiles of the reliability.
 pub(super) fn tables(found: &[&Epr]) -> Vec<TextTable> {
     vec![harmful(found), quantiles(found)]
 }
@@ -25,10 +25,10 @@ fn group<'a>(found: &[&'a Epr], name: &str) -> Vec<Option<&'a EprGroup>> {
 
 fn harmful(found: &[&Epr]) -> TextTable {
     let mut rows: Vec<Line> =
-        groups(found).map(|name| of_group(&group(found, name), name)).collect();
+        groups(found).map(|name| group_row(&group(found, name), name)).collect();
     let clients = found.iter().map(|epr| epr.clients.len()).max().unwrap_or(0);
-    rows.extend((0..clients).map(|client| of_client(found, client)));
-    let mut told = notes(&[
+    rows.extend((0..clients).map(|client| client_row(found, client)));
+    let mut notes = notes(&[
         "A message u→v is harmful if the loss of v is smaller without it: R = ℓ without it − ℓ \
          with it < 0.",
         "Groups are of the receiving node v, whose label must be known; the model is that of the \
@@ -37,7 +37,7 @@ fn harmful(found: &[&Epr]) -> TextTable {
          evaluation.",
     ]);
     if measured(found).is_some_and(|share| share < 1.0) {
-        told.push(
+        notes.push(
             "Sampling: standard error of the share, because not every message was measured."
                 .to_owned(),
         );
@@ -53,38 +53,31 @@ fn harmful(found: &[&Epr]) -> TextTable {
             ["Mean R", ""],
         ]),
         rows,
-        notes: told,
+        notes,
     }
 }
 
-fn of_group(seeds: &[Option<&EprGroup>], name: &str) -> Line {
-    let each = |pick: fn(&EprGroup) -> Option<f64>| {
-        seeds.iter().map(|group| pick((*group)?)).collect::<Vec<_>>()
-    };
-    let count =
-        |pick: fn(&EprGroup) -> usize| range(seeds.iter().map(|group| group.map_or(0, pick)));
-    let points: Vec<Option<f64>> =
-        each(|group| group.sampling_error).iter().map(|e| e.map(|e| 100.0 * e)).collect();
+fn group_row(seeds: &[Option<&EprGroup>], name: &str) -> Line {
+    let errors = per_seed(seeds, |group| group.sampling_error.map(|error| 100.0 * error));
     line(
         name,
         vec![
-            count(|group| group.edges),
-            count(|group| group.measured),
-            percent(&each(|group| group.negative_share)),
-            middle(&points, 1),
-            spread(&each(|group| group.mean), 4),
+            range(seeds.iter().map(|group| group.map_or(0, |group| group.edges))),
+            range(seeds.iter().map(|group| group.map_or(0, |group| group.measured))),
+            percent(&per_seed(seeds, |group| group.negative_share)),
+            middle(&errors, 1),
+            spread(&per_seed(seeds, |group| group.mean), 4),
         ],
     )
 }
 
-fn of_client(found: &[&Epr], client: usize) -> Line {
-    let seeds: Vec<_> =
-        found.iter().map(|epr| epr.clients.iter().find(|one| one.client == client)).collect();
-    let share = |one: &boostfgl_fairness::diagnostics::epr::EprClient| {
-        (one.measured > 0).then(|| one.negative as f64 / one.measured as f64)
-    };
-    let measured = range(seeds.iter().map(|one| one.map_or(0, |one| one.measured)));
-    let harmful = percent(&seeds.iter().map(|one| share((*one)?)).collect::<Vec<_>>());
+fn client_row(found: &[&Epr], client: usize) -> Line {
+    let seeds: Vec<Option<&EprClient>> =
+        found.iter().map(|epr| epr.clients.iter().find(|entry| entry.client == client)).collect();
+    let measured = range(seeds.iter().map(|entry| entry.map_or(0, |entry| entry.measured)));
+    let harmful = percent(&per_seed(&seeds, |entry| {
+        (entry.measured > 0).then(|| entry.negative as f64 / entry.measured as f64)
+    }));
     line(
         format!("client {client}"),
         vec![String::new(), measured, harmful, String::new(), String::new()],
@@ -92,19 +85,6 @@ fn of_client(found: &[&Epr], client: usize) -> Line {
 }
 
 fn quantiles(found: &[&Epr]) -> TextTable {
-    let row = |name: &str| {
-        let seeds = group(found, name);
-        let at = |q: usize| {
-            middle(
-                &seeds
-                    .iter()
-                    .map(|g| g.and_then(|g| g.quantiles.get(q).copied()))
-                    .collect::<Vec<_>>(),
-                4,
-            )
-        };
-        line(name, (0..Epr::QUANTILES.len()).map(at).collect())
-    };
     TextTable {
         title: "how reliable are messages? (epr)".to_owned(),
         labels: "Into",
@@ -112,12 +92,19 @@ fn quantiles(found: &[&Epr]) -> TextTable {
             .iter()
             .map(|q| [format!("{:.0} %", 100.0 * q), "R".to_owned()])
             .collect(),
-        rows: groups(found).map(row).collect(),
+        rows: groups(found).map(|name| quantile_row(&group(found, name), name)).collect(),
         notes: notes(&[
-            "The quantiles of R, mean over seeds: so many percent of the messages have at most \
-             this R.",
+            "The quantiles of R, mean over seeds: this share of the messages has at most this R.",
         ]),
     }
+}
+
+fn quantile_row(seeds: &[Option<&EprGroup>], name: &str) -> Line {
+    let mut cells = Vec::with_capacity(Epr::QUANTILES.len());
+    for q in 0..Epr::QUANTILES.len() {
+        cells.push(middle(&per_seed(seeds, |group| group.quantiles.get(q).copied()), 4));
+    }
+    line(name, cells)
 }
 
 /// The share of the messages that was measured.

@@ -4,29 +4,26 @@ use boostfgl_fairness::diagnostics::DiagnosticKind;
 use boostfgl_fairness::diagnostics::hardness::{ClientHardness, Hardness};
 
 use super::number::{percent, spread};
-use super::{headings, line, notes, question};
+use super::{headings, line, notes, per_seed, question};
 use crate::table::range;
 use crate::text_table::{Line, TextTable};
 
-/// The clients, and how their hardness goes with their skew.
+/// The clients, and the correlation of their hardness and their GSD.
 pub(super) fn tables(found: &[&Hardness]) -> Vec<TextTable> {
     let last =
         found.iter().flat_map(|hardness| &hardness.clients).map(|client| client.client).max();
-    let differs = |client: &ClientHardness| {
-        client.gsd.map(f64::to_bits) != client.weighted_gsd.map(f64::to_bits)
-    };
-    let boosted = found.iter().flat_map(|hardness| &hardness.clients).any(differs);
+    let boosted = found.iter().flat_map(|hardness| &hardness.clients).any(is_boosted);
     let rows =
         (0..last.map_or(0, |last| last + 1)).map(|client| row(found, client, boosted)).collect();
     let correlation =
         spread(&found.iter().map(|hardness| hardness.correlation).collect::<Vec<_>>(), 2);
-    let mut told = notes(&[
+    let mut notes = notes(&[
         "Hardness is the mean of both shares of training nodes; hard are the hardest fifth of the \
          clients.",
         "A dash: the client has no minority or no majority training node. Seeds divide the graph \
          anew.",
     ]);
-    told.push(format!(
+    notes.push(format!(
         "Spearman's correlation of hardness and GSD over clients: {correlation}; below 0 the \
          harder get less."
     ));
@@ -46,30 +43,32 @@ pub(super) fn tables(found: &[&Hardness]) -> Vec<TextTable> {
         labels: "Client",
         columns: headings(&columns),
         rows,
-        notes: told,
+        notes,
     }])
 }
 
-/// The skew under node boosting has a column where nodes are weighted.
+/// Whether nodes of a client have weights other than 1: then its weighted GSD differs.
+fn is_boosted(client: &ClientHardness) -> bool {
+    client.gsd.map(f64::to_bits) != client.weighted_gsd.map(f64::to_bits)
+}
+
+/// One client; with `boosted` the last column is the GSD under node boosting.
 fn row(found: &[&Hardness], client: usize, boosted: bool) -> Line {
-    let of_seeds: Vec<Option<&ClientHardness>> = found
+    let seeds: Vec<Option<&ClientHardness>> = found
         .iter()
-        .map(|hardness| hardness.clients.iter().find(|one| one.client == client))
+        .map(|hardness| hardness.clients.iter().find(|entry| entry.client == client))
         .collect();
-    let each = |pick: fn(&ClientHardness) -> Option<f64>| {
-        of_seeds.iter().map(|one| pick((*one)?)).collect::<Vec<_>>()
-    };
-    let hard = of_seeds.iter().flatten().filter(|one| one.hard).count();
+    let hard = seeds.iter().flatten().filter(|entry| entry.hard).count();
     let mut cells = vec![
-        range(of_seeds.iter().map(|one| one.map_or(0, |one| one.nodes))),
-        percent(&each(|one| Some(one.minority))),
-        percent(&each(|one| Some(one.heterophilous))),
-        spread(&each(|one| Some(one.hardness)), 2),
+        range(seeds.iter().map(|entry| entry.map_or(0, |entry| entry.nodes))),
+        percent(&per_seed(&seeds, |entry| Some(entry.minority))),
+        percent(&per_seed(&seeds, |entry| Some(entry.heterophilous))),
+        spread(&per_seed(&seeds, |entry| Some(entry.hardness)), 2),
         hard.to_string(),
-        spread(&each(|one| one.gsd), 2),
+        spread(&per_seed(&seeds, |entry| entry.gsd), 2),
     ];
     if boosted {
-        cells.push(spread(&each(|one| one.weighted_gsd), 2));
+        cells.push(spread(&per_seed(&seeds, |entry| entry.weighted_gsd), 2));
     }
     line(format!("client {client}"), cells)
 }

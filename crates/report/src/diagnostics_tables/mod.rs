@@ -1,4 +1,4 @@
-//! What diagnostics found, for people: one file per diagnostic, numbers as mean ± standard
+//! The results of diagnostics as tables: one file per diagnostic, numbers as mean ± standard
 //! deviation over seeds.
 
 mod attribution;
@@ -16,10 +16,10 @@ use boostfgl_fairness::diagnostics::{Diagnosis, DiagnosticKind};
 use crate::text_table::{Line, Marked, TextTable, plain};
 use crate::{DiagnosticsFile, Style, Summary};
 
-/// The headline numbers of diagnostics over seeds, each table with a line on how to read it, and at
-/// the end what they took.
+/// The headline numbers of diagnostics over seeds, each table with a line on how to read it. The last
+/// table has the time they took.
 ///
-/// What has no value is a dash: a client without a minority node has no GSD.
+/// A missing value is a dash: a client without a minority node has no GSD.
 ///
 /// ```
 /// use boostfgl_fairness::diagnostics::{Cost, Diagnosis, attribution::attribute};
@@ -41,7 +41,7 @@ pub struct DiagnosisReport<'a> {
 }
 
 impl<'a> DiagnosisReport<'a> {
-    /// Everything that was recorded; `title` says of what data and method.
+    /// Everything that was recorded; `title` names data and method.
     pub fn new(title: impl Into<String>, diagnostics: &'a DiagnosticsFile) -> Self {
         Self { title: title.into(), diagnostics, shown: diagnostics.recorded(), run: None }
     }
@@ -49,13 +49,13 @@ impl<'a> DiagnosisReport<'a> {
     /// Only these, where they were recorded.
     #[must_use]
     pub fn only(mut self, wanted: &[DiagnosticKind]) -> Self {
-        self.shown.retain(|which| wanted.contains(which));
+        self.shown.retain(|kind| wanted.contains(kind));
         self
     }
 
     /// With the seconds of the run next to those of the diagnostics.
     #[must_use]
-    pub fn beside(mut self, run: &'a Summary) -> Self {
+    pub fn with_run(mut self, run: &'a Summary) -> Self {
         self.run = Some(run);
         self
     }
@@ -67,20 +67,12 @@ impl<'a> DiagnosisReport<'a> {
 
     /// In Markdown, a section per table, ending in a newline; empty if nothing is shown.
     pub fn markdown(&self) -> String {
-        let section = |table: &TextTable| {
-            format!(
-                "### {}\n\n{}\n{}\n",
-                plain(&table.title),
-                table.markdown(),
-                plain(&table.notes.join(" "))
-            )
-        };
         self.tables().iter().map(section).collect::<Vec<_>>().join("\n")
     }
 
     fn tables(&self) -> Vec<TextTable> {
         let mut tables: Vec<TextTable> =
-            self.shown.iter().flat_map(|&which| self.sheets_of(which)).collect();
+            self.shown.iter().flat_map(|&kind| self.tables_of(kind)).collect();
         if !self.shown.is_empty() {
             tables.push(cost::table(self));
         }
@@ -90,8 +82,8 @@ impl<'a> DiagnosisReport<'a> {
         tables
     }
 
-    fn sheets_of(&self, which: DiagnosticKind) -> Vec<TextTable> {
-        match which {
+    fn tables_of(&self, kind: DiagnosticKind) -> Vec<TextTable> {
+        match kind {
             DiagnosticKind::Gsd => gsd::tables(&self.found(|found| found.gsd.as_ref())),
             DiagnosticKind::Epr => epr::tables(&self.found(|found| found.epr.as_ref())),
             DiagnosticKind::Khop => khop::tables(&self.found(|found| found.khop.as_ref())),
@@ -108,15 +100,30 @@ impl<'a> DiagnosisReport<'a> {
         }
     }
 
-    /// What one diagnostic found, seed by seed.
+    /// The results of one diagnostic, seed by seed.
     fn found<T>(&self, pick: impl Fn(&'a Diagnosis) -> Option<&'a T>) -> Vec<&'a T> {
         self.diagnostics.seeds.iter().filter_map(|seed| pick(&seed.found)).collect()
     }
 }
 
+/// A table in Markdown with its title as a heading and its notes below.
+fn section(table: &TextTable) -> String {
+    format!(
+        "### {}\n\n{}\n{}\n",
+        plain(&table.title),
+        table.markdown(),
+        plain(&table.notes.join(" "))
+    )
+}
+
 /// The title of the first table of a diagnostic.
-fn question(which: DiagnosticKind) -> String {
-    format!("{} ({})", which.question(), which.name())
+fn question(kind: DiagnosticKind) -> String {
+    format!("{} ({})", kind.question(), kind.name())
+}
+
+/// One number of every seed; `None` for seeds without the entry, such as a client.
+fn per_seed<T>(seeds: &[Option<&T>], pick: impl Fn(&T) -> Option<f64>) -> Vec<Option<f64>> {
+    seeds.iter().map(|entry| pick((*entry)?)).collect()
 }
 
 /// A row of unmarked cells.

@@ -2,23 +2,20 @@
 
 use boostfgl_fairness::{mean, sample_std};
 
-/// What has no value.
+/// The text of a missing value.
 pub(super) const DASH: &str = "–";
 
-/// Mean ± standard deviation with so many decimals over the seeds that have a value; of one seed
-/// its value alone.
+/// Mean ± standard deviation with `decimals` decimals over the seeds that have a value; the value
+/// alone if there is one seed.
 pub(super) fn spread(values: &[Option<f64>], decimals: usize) -> String {
     let known: Vec<f64> = values.iter().flatten().copied().collect();
     let Some(middle) = mean(&known) else { return DASH.to_owned() };
-    // A spread that shows nothing beside its mean is 0 to the eye; beside a power of ten it is
-    // another.
-    let of_std = |std: f64| {
-        if is_plain(middle, decimals) { format!("{std:.decimals$}") } else { number(std, decimals) }
-    };
     let shown = number(middle, decimals);
     match sample_std(&known) {
         _ if values.len() == 1 => shown,
-        Some(std) => format!("{shown} ± {}", of_std(std)),
+        // The deviation has the notation of the mean: 1.0 ± 0.0, not 1.0 ± 7e-4.
+        Some(std) if is_plain(middle, decimals) => format!("{shown} ± {std:.decimals$}"),
+        Some(std) => format!("{shown} ± {}", number(std, decimals)),
         None => format!("{shown} ± {DASH}"),
     }
 }
@@ -34,7 +31,7 @@ pub(super) fn middle(values: &[Option<f64>], decimals: usize) -> String {
     mean(&known).map_or_else(|| DASH.to_owned(), |x| number(x, decimals))
 }
 
-/// With so many decimals, or as a power of ten where these would show nothing or too much.
+/// With `decimals` decimals, or in scientific notation if that would print 0 or very many digits.
 fn number(x: f64, decimals: usize) -> String {
     if !x.is_finite() {
         DASH.to_owned()
@@ -45,6 +42,7 @@ fn number(x: f64, decimals: usize) -> String {
     }
 }
 
+/// Whether a number is printed without an exponent.
 fn is_plain(x: f64, decimals: usize) -> bool {
     let least = 0.5 * 0.1f64.powi(i32::try_from(decimals).unwrap_or(i32::MAX));
     x == 0.0 || (least..1e6).contains(&x.abs())

@@ -4,13 +4,14 @@ use boostfgl_fairness::diagnostics::DiagnosticKind;
 use boostfgl_fairness::diagnostics::trust::{ClientTrust, Trust};
 
 use super::number::{middle, spread};
-use super::{line, notes, question};
+use super::{line, notes, per_seed, question};
 use crate::text_table::{Line, TextTable};
 
-/// With more layers there is no room for the spread.
+/// With more layers there is no room for the standard deviation.
 const FEW_LAYERS: usize = 3;
 
-/// The weights of the last round, and how far those of layers are from those of the whole.
+/// The weights of the last round, and the distance of the weights per layer from those of the whole
+/// update.
 pub(super) fn tables(found: &[&Trust]) -> Vec<TextTable> {
     let layers = found.first().map_or(&[][..], |trust| &trust.layers);
     let show = if layers.len() > FEW_LAYERS { middle } else { spread };
@@ -20,11 +21,13 @@ pub(super) fn tables(found: &[&Trust]) -> Vec<TextTable> {
     let mut rows: Vec<Line> =
         clients.map(|client| row(found, client, layers.len(), show)).collect();
     let variations: Vec<Vec<f64>> = found.iter().map(|trust| trust.variation()).collect();
-    let distance = |l: usize| {
-        show(&variations.iter().map(|layers| layers.get(l).copied()).collect::<Vec<_>>(), 3)
-    };
-    let empty = [String::new(), String::new(), String::new()];
-    rows.push(line("distance", empty.into_iter().chain((0..layers.len()).map(distance)).collect()));
+    let mut distances = vec![String::new(); 3];
+    for l in 0..layers.len() {
+        let seeds: Vec<Option<f64>> =
+            variations.iter().map(|layers| layers.get(l).copied()).collect();
+        distances.push(show(&seeds, 3));
+    }
+    rows.push(line("distance", distances));
     let mut columns = vec![
         ["Gap".to_owned(), String::new()],
         ["Update".to_owned(), "norm".to_owned()],
@@ -41,32 +44,30 @@ pub(super) fn tables(found: &[&Trust]) -> Vec<TextTable> {
              of each layer:",
             "size / ((1 + λ norm)(1 + γ gap)), normalised, whatever form of trust the run itself \
              uses.",
-            "Distance: the share of the weight that a layer gives to somebody else, mean over \
+            "Distance: the share of the weight that a layer gives to other clients, mean over \
              rounds; 0 is none.",
         ]),
     }])
 }
 
+/// One client: its gap, the norm of its update and its weights.
 fn row(
     found: &[&Trust],
     client: usize,
     layers: usize,
     show: fn(&[Option<f64>], usize) -> String,
 ) -> Line {
-    let of_seeds: Vec<Option<&ClientTrust>> = found
+    let seeds: Vec<Option<&ClientTrust>> = found
         .iter()
-        .map(|trust| {
-            trust
-                .rounds
-                .last()
-                .and_then(|round| round.clients.iter().find(|one| one.client == client))
-        })
+        .map(|trust| trust.rounds.last()?.clients.iter().find(|entry| entry.client == client))
         .collect();
-    let each = |pick: &dyn Fn(&ClientTrust) -> Option<f64>| {
-        show(&of_seeds.iter().map(|one| pick((*one)?)).collect::<Vec<_>>(), 3)
-    };
-    let mut cells =
-        vec![each(&|one| one.gap), each(&|one| Some(one.norm)), each(&|one| Some(one.weight))];
-    cells.extend((0..layers).map(|l| each(&|one| one.layer_weights.get(l).copied())));
+    let mut cells = vec![
+        show(&per_seed(&seeds, |entry| entry.gap), 3),
+        show(&per_seed(&seeds, |entry| Some(entry.norm)), 3),
+        show(&per_seed(&seeds, |entry| Some(entry.weight)), 3),
+    ];
+    for l in 0..layers {
+        cells.push(show(&per_seed(&seeds, |entry| entry.layer_weights.get(l).copied()), 3));
+    }
     line(format!("client {client}"), cells)
 }

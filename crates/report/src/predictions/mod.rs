@@ -1,4 +1,4 @@
-//! `predictions.csv`: what was predicted for every node.
+//! `predictions.csv`: the prediction for every node.
 
 mod reader;
 
@@ -48,11 +48,11 @@ pub struct PredictionsWriter {
 pub struct Prediction<'a> {
     /// The seed of the run.
     pub seed: u64,
-    /// What the node was called in its source.
+    /// The name of the node in its source.
     pub node: &'a str,
     /// The client that owns it.
     pub client: u32,
-    /// What it was used for.
+    /// The part of the split it is in.
     pub split: Role,
     /// The name of its class, if known; an empty field otherwise.
     pub label: Option<&'a str>,
@@ -81,7 +81,6 @@ impl PredictionsWriter {
     /// # Errors
     /// If the system refuses.
     pub fn write(&mut self, row: &Prediction<'_>) -> Result<()> {
-        let flag = |set| if set { "1" } else { "0" };
         self.record([
             row.seed.to_string().as_str(),
             row.node,
@@ -94,7 +93,7 @@ impl PredictionsWriter {
         ])
     }
 
-    /// Makes the file whole and gives it its name.
+    /// Completes the file and renames it to its final name.
     ///
     /// # Errors
     /// If the system refuses; then there is no file.
@@ -107,6 +106,10 @@ impl PredictionsWriter {
     fn record(&mut self, fields: [&str; 8]) -> Result<()> {
         self.rows.write_record(fields).map_err(|error| Error::io(&self.path, error.into()))
     }
+}
+
+fn flag(set: bool) -> &'static str {
+    if set { "1" } else { "0" }
 }
 
 const HEADER: [&str; 8] =

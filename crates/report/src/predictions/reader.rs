@@ -1,4 +1,4 @@
-//! Reading `predictions.csv` back.
+//! Reading `predictions.csv`.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -11,7 +11,7 @@ use boostfgl_graph::{Role, nearest};
 use super::HEADER;
 use crate::{Error, Result};
 
-/// What a `predictions.csv` holds, seed by seed.
+/// The content of a `predictions.csv`, seed by seed.
 ///
 /// ```
 /// use boostfgl_report::Predictions;
@@ -46,11 +46,11 @@ pub struct SeedPredictions {
 /// One row, without its seed. Names of classes are shared between rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SavedPrediction {
-    /// What the node was called in its source.
+    /// The name of the node in its source.
     pub node: String,
     /// The client that owns it.
     pub client: u32,
-    /// What it was used for.
+    /// The part of the split it is in.
     pub split: Role,
     /// The name of its class, if known.
     pub label: Option<Arc<str>>,
@@ -64,7 +64,7 @@ pub struct SavedPrediction {
 
 impl Predictions {
     /// Reads a file that [`PredictionsWriter`](crate::PredictionsWriter) wrote. Columns are found
-    /// by name; others are passed over.
+    /// by name; unknown columns are ignored.
     ///
     /// # Errors
     /// If the file cannot be read, a column is missing, a row has another number of fields than the
@@ -73,15 +73,15 @@ impl Predictions {
         let path = path.as_ref();
         let mut file = File::open(path).map_err(|source| Error::io(path, source))?;
         let ends = ends_in_newline(&mut file).map_err(|source| Error::io(path, source))?;
-        // Rows of another length are refused below. Nothing is trimmed: names are those of the
-        // source.
+        // `flexible`, because rows of another length get an error of our own below. Fields are not
+        // trimmed: names may begin or end with spaces.
         let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(file);
         let header = reader.headers().map_err(|error| unreadable(path, error))?.clone();
         let columns = find_columns(path, &header)?;
         let mut predictions = Self { seeds: Vec::new() };
         let mut names = Names::default();
         let mut record = csv::StringRecord::new();
-        // Where the last row stands, if it does not say whether its node is heterophilous.
+        // The position of the last row, if its last field is empty.
         let mut unknown = None;
         while reader.read_record(&mut record).map_err(|error| unreadable(path, error))? {
             let row = Row { path, columns: &columns, record: &record };
@@ -103,10 +103,10 @@ impl Predictions {
             let seed = row.number(0, "a seed, 0 or a larger integer")?;
             let saved = row.parse(&mut names)?;
             unknown = saved.heterophilous.is_none().then(|| record.position().cloned());
-            predictions.of(seed).push(saved);
+            predictions.rows_of(seed).push(saved);
         }
         match unknown {
-            // Not a node of which it is unknown: the file was cut off before the last field.
+            // Without a final newline, the empty field is a truncated one.
             Some(position) if !ends => {
                 Err(expected(path, position.as_ref(), ", column heterophilous", "0 or 1", "``"))
             }
@@ -115,8 +115,8 @@ impl Predictions {
     }
 
     /// The rows of `seed` so far.
-    fn of(&mut self, seed: u64) -> &mut Vec<SavedPrediction> {
-        // Rows of a seed stand together, so the last is looked at first.
+    fn rows_of(&mut self, seed: u64) -> &mut Vec<SavedPrediction> {
+        // Rows of a seed are contiguous, so the last seed is tried first.
         let at = self.seeds.iter().rposition(|known| known.seed == seed).unwrap_or_else(|| {
             self.seeds.push(SeedPredictions { seed, rows: Vec::new() });
             self.seeds.len() - 1
@@ -125,7 +125,7 @@ impl Predictions {
     }
 }
 
-/// Whether a file ends in a newline, as whole ones do; an empty one does.
+/// Whether a file ends in a newline, as complete files do; an empty one counts as complete.
 fn ends_in_newline(file: &mut File) -> std::io::Result<bool> {
     if file.metadata()?.len() == 0 {
         return Ok(true);
@@ -137,7 +137,7 @@ fn ends_in_newline(file: &mut File) -> std::io::Result<bool> {
     Ok(last == *b"\n")
 }
 
-/// Where each column of [`HEADER`] stands.
+/// The index of each column of [`HEADER`].
 fn find_columns(path: &Path, header: &csv::StringRecord) -> Result<[usize; 8]> {
     let mut columns = [0; 8];
     for (column, name) in columns.iter_mut().zip(HEADER) {
@@ -154,7 +154,7 @@ fn find_columns(path: &Path, header: &csv::StringRecord) -> Result<[usize; 8]> {
     Ok(columns)
 }
 
-/// Names of classes, each kept once.
+/// Names of classes, each allocated once.
 #[derive(Default)]
 struct Names(HashMap<String, Arc<str>>);
 
@@ -169,7 +169,7 @@ impl Names {
     }
 }
 
-/// A row as it stands in the file. Columns are numbered as in [`HEADER`].
+/// A row of the file. Columns are numbered as in [`HEADER`].
 struct Row<'a> {
     path: &'a Path,
     columns: &'a [usize; 8],
@@ -211,7 +211,7 @@ impl Row<'_> {
 
     fn error(&self, column: usize, wanted: &str) -> Error {
         let place = format!(", column {}", HEADER[column]);
-        // A damaged file can hold anything; what is shown of it stays short.
+        // A damaged file can contain a field of any length.
         let found: String = self.field(column).chars().take(60).collect();
         expected(self.path, self.record.position(), &place, wanted, &format!("`{found}`"))
     }
@@ -230,8 +230,8 @@ fn expected(
     )
 }
 
-/// `line 3`. The csv crate's own count is off after a blank line and after `\r\n`; so, this once,
-/// we count ourselves up to the record's first byte.
+/// `line 3`. The csv crate counts lines wrongly after a blank line and after `\r\n`, so the lines
+/// up to the first byte of the record are counted here.
 fn line(path: &Path, position: Option<&csv::Position>) -> String {
     let Some(position) = position else { return "end".to_owned() };
     let Ok(text) = std::fs::read(path) else { return format!("line {}", position.line()) };
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_may_move_and_others_are_passed_over() {
+    fn columns_may_be_in_any_order_and_unknown_ones_are_ignored() {
         let moved = "note,heterophilous,minority,prediction,label,split,client,node,seed\nhm,1,0,x,,none,7,a,3\n";
         let read = parse(moved.as_bytes()).unwrap();
         let row = &read.seeds[0].rows[0];

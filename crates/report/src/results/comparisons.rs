@@ -4,8 +4,8 @@ use super::{Detail, Origin, ResultRow, Results};
 use crate::{Cell, ComparisonView, Point};
 
 impl Results {
-    /// What the experiment `name` would have measured in a comparison: one row per dataset, method
-    /// and seed.
+    /// The results of the experiment `name` from the cells of a comparison: one row per dataset,
+    /// method and seed.
     pub fn of_comparison(name: &str, view: &ComparisonView) -> Self {
         let origin = Origin { command: "boostfgl compare".to_owned(), ..Origin::default() };
         let (columns, rows, left_out) = (Vec::new(), Vec::new(), Vec::new());
@@ -19,12 +19,12 @@ impl Results {
                     method: row.label.clone(),
                     ..ResultRow::default()
                 };
-                cells.extend(row.cells.iter().map(|cell| {
+                for cell in &row.cells {
                     let curve = curve(view, &known, cell);
                     let detail = Detail { curve, ..Detail::default() };
                     let row = ResultRow { seed: cell.seed, ..known.clone() };
-                    (row, Some((cell.outcome.clone(), Some(Box::new(detail)))))
-                }));
+                    cells.push((row, Some((cell.outcome.clone(), Some(Box::new(detail))))));
+                }
             }
         }
         results.fill(cells);

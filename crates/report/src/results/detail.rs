@@ -4,22 +4,22 @@ use boostfgl_fairness::diagnostics::{Diagnosis, DiagnosticKind};
 use boostfgl_fairness::{PerHeadline, Scores};
 use serde::{Deserialize, Serialize};
 
-/// The course of one run and what diagnostics found in it.
+/// The learning curve of one run and the results of its diagnostics.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Detail {
-    /// The diagnostics that watched, by name.
+    /// The diagnostics that observed the run, by name.
     pub diagnostics: Vec<String>,
     /// The evaluated rounds.
     pub curve: Vec<Point>,
-    /// What was found.
+    /// Their results.
     pub diagnosis: Diagnosis,
-    /// How often the hardest client was silenced, if that was watched.
+    /// How often the hardest client was silenced, if that was recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hardest: Option<Hardest>,
 }
 
-/// What became of the hardest client of every round: among those that do not attack and whose
-/// updates arrived, the one with the largest training loss.
+/// The weight of the hardest client of every round: among the benign clients whose updates
+/// arrived, the one with the largest training loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Hardest {
     /// Rounds in which clients had weights.
@@ -31,10 +31,10 @@ pub struct Hardest {
 }
 
 impl Hardest {
-    /// Below this multiple of an equal share a client is silenced.
+    /// A client whose weight is below this multiple of an equal share is silenced.
     pub const SILENCED: f64 = 0.1;
 
-    /// Takes in a round in which the hardest client had this multiple of an equal share.
+    /// Adds a round in which the hardest client had this multiple of an equal share.
     pub fn round(&mut self, weight: f64) {
         self.rounds += 1;
         self.silenced += usize::from(weight < Self::SILENCED);
@@ -45,7 +45,7 @@ impl Hardest {
 /// One evaluated round: the pooled scores in percent.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Point {
-    /// Which, from 1.
+    /// Its number, from 1.
     pub round: usize,
     /// Training loss.
     pub loss: f64,
@@ -55,9 +55,9 @@ pub struct Point {
 }
 
 impl Detail {
-    /// Whether all of `wanted` watched.
+    /// Whether all of `wanted` observed the run.
     pub fn covers(&self, wanted: &[DiagnosticKind]) -> bool {
-        wanted.iter().all(|which| self.diagnostics.iter().any(|name| name == which.name()))
+        wanted.iter().all(|kind| self.diagnostics.iter().any(|name| name == kind.name()))
     }
 }
 
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_point_is_written_as_it_always_was() {
+    fn the_format_of_a_point_is_stable() {
         let scores =
             PerHeadline { accuracy: Some(81.5), hete_f1: Some(40.0), ..Default::default() };
         let point = Point { round: 3, loss: 0.1, scores };

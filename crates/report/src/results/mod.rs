@@ -1,5 +1,5 @@
-//! What an experiment measured: one row per dataset, method, variant and seed, small enough to keep
-//! in a repository.
+//! The results of an experiment: one row per dataset, method, variant and seed, small enough for a
+//! repository.
 
 mod comparisons;
 mod detail;
@@ -15,11 +15,10 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// How the reason of a cell begins that did not run because it would need more memory than it may
-/// use.
+/// The start of [`ResultRow::missing`] for a cell whose memory estimate exceeds the budget.
 pub const OVER_BUDGET: &str = "over budget";
 
-/// The reason of a cell that was not asked to run.
+/// [`ResultRow::missing`] of a cell that was not requested.
 pub const NOT_RUN: &str = "not run";
 
 /// The outcome of one experiment.
@@ -31,7 +30,7 @@ pub struct Results {
     pub name: String,
     /// Where and how it was measured.
     pub origin: Origin,
-    /// Datasets that were left out because they were not there.
+    /// Datasets that were left out because they were not available.
     pub left_out: Vec<String>,
     /// The names of the numbers in each row.
     pub columns: Vec<String>,
@@ -44,17 +43,17 @@ pub struct Results {
 pub struct Origin {
     /// The command that made them.
     pub command: String,
-    /// Whether it was a first look.
+    /// Whether it was a quick run with fewer rounds and seeds.
     pub quick: bool,
     /// The program's version.
     pub program: String,
-    /// The commit of the source in whose folder it ran, if it did.
+    /// The commit of the source tree, if it ran in one.
     pub commit: Option<String>,
     /// Processor, cores and memory.
     pub machine: String,
 }
 
-/// What became of a cell, and how it came about.
+/// The outcome of a cell, with its curve and diagnostics.
 pub type Cause = (Outcome, Option<Box<Detail>>);
 
 /// One cell.
@@ -80,7 +79,7 @@ pub struct ResultRow {
     pub missing: Option<String>,
     /// The numbers, as [`Results::columns`] names them.
     pub values: Vec<Option<f64>>,
-    /// Numbers that come in rows, such as one per round.
+    /// Series of numbers, such as one per round.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub series: BTreeMap<String, Vec<Option<f64>>>,
 }
@@ -101,57 +100,35 @@ impl Results {
         self.rows.iter().filter(move |row| row.method == method)
     }
 
-    /// What occurs in the rows, each once, in order.
+    /// The distinct values of `key` over the rows, in order of appearance.
     pub fn distinct(&self, key: impl Fn(&ResultRow) -> String) -> Vec<String> {
-        let mut found = Vec::new();
+        let mut values = Vec::new();
         for row in &self.rows {
             let value = key(row);
-            if !found.contains(&value) {
-                found.push(value);
+            if !values.contains(&value) {
+                values.push(value);
             }
         }
-        found
+        values
     }
 
-    /// Puts the numbers of cells into rows: what became of each and how it came about, `None` if it
-    /// did not run.
+    /// Replaces the rows by those of `cells`, each with its outcome, `None` if it did not run.
     pub fn fill(&mut self, cells: Vec<(ResultRow, Option<Cause>)>) {
+        let mut rows = Vec::new();
         let mut numbers = Vec::new();
-        for (mut row, finished) in cells {
-            let found = match finished {
-                Some((Outcome::Done(measured), detail)) => {
-                    row.digest = measured.digest.chars().take(12).collect();
-                    let (values, series) = distil::distil(&self.name, &measured, detail.as_deref());
-                    row.series = series;
-                    values
-                }
-                Some((Outcome::Failed { message }, _)) => {
-                    row.missing = Some(message);
-                    BTreeMap::new()
-                }
-                Some((Outcome::OverBudget { needed, .. }, _)) => {
-                    row.missing = Some(format!(
-                        "{OVER_BUDGET} (estimate {:.1} GiB)",
-                        needed as f64 / f64::from(1 << 30)
-                    ));
-                    BTreeMap::new()
-                }
-                None => {
-                    row.missing = Some(NOT_RUN.to_owned());
-                    BTreeMap::new()
-                }
-            };
-            numbers.push((row, found));
+        for (mut row, cause) in cells {
+            numbers.push(row.set_outcome(&self.name, cause));
+            rows.push(row);
         }
+        // Cells may lack some numbers, so the columns are the union over all cells.
         let mut columns: Vec<String> =
-            numbers.iter().flat_map(|(_, found)| found.keys().cloned()).collect();
+            numbers.iter().flat_map(|values| values.keys().cloned()).collect();
         columns.sort_unstable();
         columns.dedup();
-        let row = |(mut row, found): (ResultRow, BTreeMap<String, f64>)| {
-            row.values = columns.iter().map(|name| found.get(name).copied()).collect();
-            row
-        };
-        self.rows = numbers.into_iter().map(row).collect();
+        for (row, values) in rows.iter_mut().zip(&numbers) {
+            row.values = columns.iter().map(|name| values.get(name).copied()).collect();
+        }
+        self.rows = rows;
         self.columns = columns;
     }
 
@@ -177,16 +154,15 @@ impl Results {
     /// If it cannot be read, is cut off, was changed, or has a newer version.
     pub fn read(path: &Path) -> Result<Self> {
         let text = std::fs::read_to_string(path).map_err(|source| Error::io(path, source))?;
-        let malformed = |reason: String| Error::malformed(path, reason);
-        let results: Self =
-            serde_json::from_str(&text).map_err(|error| malformed(error.to_string()))?;
+        let results: Self = serde_json::from_str(&text)
+            .map_err(|error| Error::malformed(path, error.to_string()))?;
         let width = results.columns.len();
         if results.version > Self::VERSION {
             let (known, found) = (Self::VERSION, u64::from(results.version));
             return Err(Error::Newer { path: path.to_path_buf(), known, found });
         }
         if results.version != 1 {
-            seal::check(&text).map_err(malformed)?;
+            seal::check(&text).map_err(|reason| Error::malformed(path, reason))?;
         }
         if let Some(row) = results.rows.iter().find(|row| row.values.len() != width) {
             let reason =
@@ -212,10 +188,10 @@ impl Results {
                 }
             }
             for (name, values) in &row.series {
-                for (index, value) in values.iter().enumerate() {
-                    if let Some(value) = value {
-                        text.push_str(&format!("{head},{},{name},{index},{value}\n", row.seed));
-                    }
+                let known =
+                    values.iter().enumerate().filter_map(|(at, value)| Some((at, (*value)?)));
+                for (index, value) in known {
+                    text.push_str(&format!("{head},{},{name},{index},{value}\n", row.seed));
                 }
             }
         }
@@ -223,7 +199,30 @@ impl Results {
     }
 }
 
-/// A field that may hold a comma.
+impl ResultRow {
+    /// Sets digest, series and the reason of a missing cell from its outcome, and returns its
+    /// numbers by name.
+    fn set_outcome(&mut self, experiment: &str, cause: Option<Cause>) -> BTreeMap<String, f64> {
+        let missing = match cause {
+            Some((Outcome::Done(measured), detail)) => {
+                self.digest = measured.digest.chars().take(12).collect();
+                let (values, series) = distil::distil(experiment, &measured, detail.as_deref());
+                self.series = series;
+                return values;
+            }
+            Some((Outcome::Failed { message }, _)) => message,
+            Some((Outcome::OverBudget { needed, .. }, _)) => {
+                let gib = needed as f64 / f64::from(1 << 30);
+                format!("{OVER_BUDGET} (estimate {gib:.1} GiB)")
+            }
+            None => NOT_RUN.to_owned(),
+        };
+        self.missing = Some(missing);
+        BTreeMap::new()
+    }
+}
+
+/// A field of CSV, in quotes if necessary.
 fn quoted(field: &str) -> String {
     if field.contains([',', '"', '\n']) {
         format!("\"{}\"", field.replace('"', "\"\""))
@@ -232,7 +231,7 @@ fn quoted(field: &str) -> String {
     }
 }
 
-/// Anything as one line of JSON.
+/// A value as one line of JSON.
 fn line(value: &impl Serialize) -> String {
     // Numbers, strings and structures of them.
     serde_json::to_string(value).expect("results are representable as JSON")
@@ -263,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_comes_back_as_it_was_and_a_cut_one_is_refused() {
+    fn a_file_is_read_back_and_a_truncated_one_is_refused() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("gsd.json");
         let text = results().to_json();

@@ -5,15 +5,14 @@ use crate::view::distinct_names;
 use crate::{CellCost, Measured, Outcome, RunView, SeedSummary};
 
 impl Results {
-    /// What the experiment `name` would have measured in these runs: one row per run and seed. Runs
-    /// without a summary have no rows. If several runs have the same method on the same dataset,
-    /// `varied` says by `run` which is which.
+    /// The results of the experiment `name` from these runs: one row per run and seed. Runs without
+    /// a summary have no rows. If several runs have the same method on the same dataset, the key
+    /// `run` of `varied` tells them apart.
     pub fn of_runs(name: &str, views: &[RunView]) -> Self {
         let origin = Origin { command: "boostfgl run".to_owned(), ..Origin::default() };
         let (columns, rows, left_out) = (Vec::new(), Vec::new(), Vec::new());
         let mut results =
             Self { version: Self::VERSION, name: name.to_owned(), origin, left_out, columns, rows };
-        let same = |a: &RunView, b: &RunView| a.label() == b.label() && a.dataset() == b.dataset();
         let mut cells = Vec::new();
         for (view, name) in views.iter().zip(distinct_names(views)) {
             let Some(summary) = &view.summary else { continue };
@@ -22,7 +21,7 @@ impl Results {
                 method: summary.label(),
                 ..ResultRow::default()
             };
-            if views.iter().filter(|other| same(view, other)).count() > 1 {
+            if views.iter().filter(|other| is_same_setup(view, other)).count() > 1 {
                 row.varied.insert("run".to_owned(), name);
             }
             for seed in &summary.seeds {
@@ -36,7 +35,12 @@ impl Results {
     }
 }
 
-/// What a run measured under one seed.
+/// Whether two runs have the same method on the same dataset.
+fn is_same_setup(a: &RunView, b: &RunView) -> bool {
+    a.label() == b.label() && a.dataset() == b.dataset()
+}
+
+/// The measurements of a run under one seed.
 fn measured(seed: &SeedSummary, peak_rss_mib: f64, view: &RunView) -> Measured {
     let rounds = view
         .rounds
@@ -55,7 +59,7 @@ fn measured(seed: &SeedSummary, peak_rss_mib: f64, view: &RunView) -> Measured {
     Measured { scores, groups, round: seed.round, details: seed.details.clone(), digest, cost }
 }
 
-/// How the scores of one seed came about.
+/// The learning curve and the diagnostics of one seed.
 fn detail(seed: u64, view: &RunView) -> Detail {
     let rounds =
         view.rounds.iter().flat_map(|rounds| &rounds.rounds).filter(|round| round.seed == seed);
@@ -63,9 +67,9 @@ fn detail(seed: u64, view: &RunView) -> Detail {
         let evaluation = round.metrics.as_ref()?;
         Some(Point::new(round.round, round.loss, &evaluation.0.scores))
     });
-    let found =
-        view.diagnostics.iter().flat_map(|found| &found.seeds).find(|found| found.seed == seed);
-    let diagnosis = found.map(|found| found.found.clone()).unwrap_or_default();
+    let diagnosis =
+        view.diagnostics.iter().flat_map(|file| &file.seeds).find(|entry| entry.seed == seed);
+    let diagnosis = diagnosis.map(|entry| entry.found.clone()).unwrap_or_default();
     let diagnostics = diagnosis.cost.iter().map(|cost| cost.name.clone()).collect();
     Detail { diagnostics, curve: curve.collect(), diagnosis, hardest: None }
 }

@@ -1,20 +1,20 @@
-//! The last line of a result file: the BLAKE3 of everything before it, so that a digit that flips
-//! is found.
+//! The last line of a result file: the BLAKE3 of everything before it, so that a changed digit is
+//! detected.
 
-/// The key of the line.
+/// The key of the checksum.
 const KEY: &str = "\"checksum\": \"";
-/// What comes after it.
+/// The text after the checksum.
 const END: &str = "\"\n}\n";
 
-/// An object with its last line, from all lines before it.
+/// Completes a JSON object by its last line, the checksum.
 pub(super) fn sealed(before: &str) -> String {
     format!("{before}{KEY}{}{END}", blake3::hash(before.as_bytes()).to_hex())
 }
 
-/// Whether the last line fits what comes before it.
+/// Compares the checksum in the last line with the text before it.
 ///
 /// # Errors
-/// A sentence with what was expected and found.
+/// A sentence with the expectation and the finding.
 pub(super) fn check(text: &str) -> Result<(), String> {
     let Some((before, line)) = text.rfind(KEY).map(|at| text.split_at(at)) else {
         return Err("expected a checksum in the last line, found none".to_owned());

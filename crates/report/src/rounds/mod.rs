@@ -1,4 +1,4 @@
-//! `rounds.jsonl`: what happened, round by round.
+//! `rounds.jsonl`: training loss, scores, clients and traffic of every round.
 
 mod reader;
 mod writer;
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 pub struct Round {
     /// The seed.
     pub seed: u64,
-    /// Which, from 1.
+    /// Its number, from 1.
     pub round: usize,
     /// Training loss: the mean over clients.
     pub loss: f64,
@@ -24,9 +24,9 @@ pub struct Round {
     pub val_accuracy: Option<f64>,
     /// Scores on the test nodes: overall, by group and by client, if the round was evaluated.
     pub metrics: Option<Percent<Evaluation>>,
-    /// The clients that took part and whose updates were used.
+    /// The participants whose updates were used.
     pub clients: Vec<ClientRecord>,
-    /// The updates that were not; left out of the file without any.
+    /// The refused updates; left out of the file without any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<RoundRefusal>,
     /// Bytes that all clients sent.
@@ -37,13 +37,13 @@ pub struct Round {
     pub seconds: f64,
 }
 
-/// One update that was not used.
+/// One refused update.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundRefusal {
-    /// Whose it was.
+    /// The client that sent it.
     pub client: usize,
-    /// Why, in one word, such as `not-finite`.
+    /// The reason in one word, such as `not-finite`.
     pub reason: String,
-    /// Why, in one sentence.
+    /// The reason in one sentence.
     pub text: String,
 }

@@ -1,4 +1,4 @@
-//! Reading `rounds.jsonl`, also of a run that still goes on.
+//! Reading `rounds.jsonl`, also while a run appends to it.
 
 use super::Round;
 use crate::{Error, Result};
@@ -6,29 +6,30 @@ use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
-/// The rounds of a run so far. [`Rounds::follow`] reads what has been added since the last look.
+/// The rounds of a run so far. [`Rounds::follow`] reads the lines that were appended since.
 ///
-/// The file grows line by line, so what is behind the last newline is not there yet. A line that is
-/// not a round is named once in [`Rounds::problems`] and passed over: the others are worth showing.
+/// The file grows line by line, so text after the last newline is ignored until its line is
+/// complete. A line that is not a round is reported once in [`Rounds::problems`] and skipped; the
+/// other lines are still used.
 #[derive(Debug)]
 pub struct Rounds {
     path: PathBuf,
     /// The rounds, in the order of the file.
     pub rounds: Vec<Round>,
-    /// What is wrong with the file, one sentence each.
+    /// The defects of the file, one sentence each.
     pub problems: Vec<String>,
-    /// Bytes read so far: up to and with the last newline.
+    /// Bytes read so far, including the last newline.
     read: u64,
     lines: usize,
-    /// Whether something stands behind it.
+    /// Whether there is text after the last newline.
     cut: bool,
 }
 
-/// More broken lines than anybody wants to read about.
+/// The maximum number of reported lines.
 const MOST_PROBLEMS: usize = 5;
 
 impl Rounds {
-    /// Reads what is there.
+    /// Reads all complete lines.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -50,37 +51,39 @@ impl Rounds {
         &self.path
     }
 
-    /// Reads what has been added since, and says how many rounds that was. A file that has become
-    /// shorter is another one: it is read from the start.
+    /// Reads the lines that were appended since, and returns the number of new rounds. A file that
+    /// has become shorter was replaced: it is read from the start.
     ///
     /// # Errors
     /// If the file cannot be read.
     pub fn follow(&mut self) -> Result<usize> {
-        let mut more = Vec::new();
-        let mut take = || -> std::io::Result<()> {
-            let mut file = File::open(&self.path)?;
-            if file.metadata()?.len() < self.read {
-                self.rounds.clear();
-                self.problems.clear();
-                (self.read, self.lines) = (0, 0);
-            }
-            file.seek(SeekFrom::Start(self.read))?;
-            file.read_to_end(&mut more)?;
-            Ok(())
-        };
-        take().map_err(|source| Error::io(&self.path, source))?;
+        let more = self.read_appended().map_err(|source| Error::io(&self.path, source))?;
         let before = self.rounds.len();
         let whole = more.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         for line in more[..whole].split_inclusive(|byte| *byte == b'\n') {
             self.lines += 1;
-            self.line(line.trim_ascii());
+            self.add_line(line.trim_ascii());
         }
         self.read += whole as u64;
         self.cut = whole < more.len();
         Ok(self.rounds.len().saturating_sub(before))
     }
 
-    fn line(&mut self, line: &[u8]) {
+    /// The bytes after those that were read; all of them if the file was replaced.
+    fn read_appended(&mut self) -> std::io::Result<Vec<u8>> {
+        let mut file = File::open(&self.path)?;
+        if file.metadata()?.len() < self.read {
+            self.rounds.clear();
+            self.problems.clear();
+            (self.read, self.lines) = (0, 0);
+        }
+        file.seek(SeekFrom::Start(self.read))?;
+        let mut more = Vec::new();
+        file.read_to_end(&mut more)?;
+        Ok(more)
+    }
+
+    fn add_line(&mut self, line: &[u8]) {
         if line.is_empty() {
             return;
         }
@@ -93,7 +96,7 @@ impl Rounds {
         }
     }
 
-    /// Whether the file ends in the middle of a line: a run writes it now, or it was cut off.
+    /// Whether the file ends in the middle of a line: a run is writing it, or it was truncated.
     pub fn is_cut(&self) -> bool {
         self.cut
     }
@@ -123,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_growing_file_is_followed_line_by_line() {
+    fn appended_lines_are_read() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("rounds.jsonl");
         let mut file = File::create(&path).unwrap();
@@ -137,11 +140,11 @@ mod tests {
         assert_eq!((rounds.rounds[1].round, rounds.seeds()), (2, vec![3]));
         std::fs::write(&path, &first).unwrap();
         assert_eq!(rounds.follow().unwrap(), 1);
-        assert_eq!(rounds.rounds.len(), 1, "a shorter file is another one");
+        assert_eq!(rounds.rounds.len(), 1, "a shorter file is read from the start");
     }
 
     #[test]
-    fn broken_lines_are_named_and_the_others_read() {
+    fn broken_lines_are_reported_and_skipped() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("rounds.jsonl");
         std::fs::write(&path, format!("{}nonsense\n{}{}", line(1), "\u{0}\n".repeat(9), line(2)))

@@ -1,4 +1,4 @@
-//! Writing `rounds.jsonl` while a run goes on.
+//! Writing `rounds.jsonl` during a run.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -11,9 +11,9 @@ use crate::{Error, Result};
 
 /// Appends one line of JSON per seed and round.
 ///
-/// This is the one file that has its final name while it grows, so that others can follow a run. A
-/// line goes to the system in one piece and right away; what a crash can leave is an incomplete
-/// last line, which [`RoundsWriter::resume`] cuts off.
+/// This is the only file that has its final name while it grows, so that other programs can follow
+/// a run. Every line is passed to the system at once, in a single write; a crash can leave only an
+/// incomplete last line, which [`RoundsWriter::resume`] truncates.
 ///
 /// ```
 /// use boostfgl_report::RoundsWriter;
@@ -49,8 +49,8 @@ impl RoundsWriter {
         })
     }
 
-    /// Continues the file of a stopped run: keeps its first `lines` lines, cuts off whatever came
-    /// after.
+    /// Continues the file of an interrupted run: keeps its first `lines` lines and truncates the
+    /// rest.
     ///
     /// # Errors
     /// If the file has fewer whole lines, or the system refuses.
@@ -61,8 +61,8 @@ impl RoundsWriter {
         Ok(Self { file, line: Vec::new(), lines, hasher })
     }
 
-    /// BLAKE3 of the first `lines` lines of a file, in hexadecimal: what [`RoundsWriter::digest`]
-    /// said when they were all.
+    /// BLAKE3 of the first `lines` lines of a file, in hexadecimal: the value of
+    /// [`RoundsWriter::digest`] after these lines.
     ///
     /// # Errors
     /// If there is no such file, it has fewer whole lines, or the system refuses.
@@ -71,7 +71,7 @@ impl RoundsWriter {
         Ok(first_lines(&file, path, lines)?.1.finalize().to_hex().to_string())
     }
 
-    /// Appends one line and hands it to the system.
+    /// Appends one line and passes it to the system, without fsync.
     ///
     /// # Errors
     /// If the record is not representable as JSON, or the system refuses.
@@ -87,20 +87,19 @@ impl RoundsWriter {
         Ok(())
     }
 
-    /// How many lines the file has: what a checkpoint remembers for [`RoundsWriter::resume`].
+    /// The number of lines, which a checkpoint stores for [`RoundsWriter::resume`].
     pub fn lines(&self) -> usize {
         self.lines
     }
 
-    /// BLAKE3 of all lines, in hexadecimal: a checkpoint remembers it, too, so that a line that
-    /// changed is noticed.
+    /// BLAKE3 of all lines, in hexadecimal. A checkpoint stores it, so that a changed line is
+    /// detected on resume.
     pub fn digest(&self) -> String {
         self.hasher.finalize().to_hex().to_string()
     }
 
-    /// Brings what was written to the disk. Do this before a checkpoint that remembers
-    /// [`RoundsWriter::lines`], so that a power failure cannot keep the checkpoint and lose the
-    /// lines.
+    /// Fsyncs the file. Do this before a checkpoint that stores [`RoundsWriter::lines`]; otherwise
+    /// a power failure could keep the checkpoint and lose the lines.
     ///
     /// # Errors
     /// If the system refuses.
@@ -108,7 +107,7 @@ impl RoundsWriter {
         Ok(self.file.sync()?)
     }
 
-    /// Brings everything to the disk and closes the file.
+    /// Fsyncs and closes the file.
     ///
     /// # Errors
     /// If the system refuses.
@@ -122,7 +121,7 @@ impl RoundsWriter {
     }
 }
 
-/// Where the first `lines` lines end, and what they hold.
+/// The end of the first `lines` lines in bytes, and the hash of them.
 fn first_lines(file: &File, path: &Path, lines: usize) -> Result<(u64, blake3::Hasher)> {
     let mut reader = BufReader::new(file);
     let (mut hasher, mut end, mut line) = (blake3::Hasher::new(), 0, Vec::new());
@@ -147,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_torn_line_is_cut_off_on_resume() {
+    fn an_incomplete_line_is_truncated_on_resume() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("rounds.jsonl");
         std::fs::write(&path, "1\n2\n3\n{\"ro").unwrap();
@@ -164,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn the_digest_is_of_the_lines_that_count() {
+    fn the_digest_is_of_the_first_lines() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("rounds.jsonl");
         let mut rounds = RoundsWriter::create(&path).unwrap();
@@ -178,7 +177,7 @@ mod tests {
             RoundsWriter::digest_of(&path, 3).is_err()
                 && RoundsWriter::digest_of(place.path(), 1).is_err()
         );
-        // Who goes on says what one that was never stopped says.
+        // A resumed file has the digest of an uninterrupted one.
         let mut again = RoundsWriter::resume(&path, 1).unwrap();
         again.write(&2).unwrap();
         assert_eq!(again.digest(), rounds.digest());
@@ -187,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn each_line_is_there_at_once_and_nothing_is_overwritten() {
+    fn lines_are_written_at_once_and_files_not_overwritten() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("rounds.jsonl");
         let mut rounds = RoundsWriter::create(&path).unwrap();

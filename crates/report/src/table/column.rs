@@ -19,16 +19,16 @@ pub(crate) struct Column {
 
 /// What a column shows.
 enum Shown {
-    /// A metric in one reading: the most is the best.
+    /// A metric in one reading: the largest value is the best.
     Metric(&'static Headline, Reading),
-    /// Time or traffic: shown on request, without spread, and the least is the best.
+    /// Time or traffic: shown on request, without deviation, and the smallest value is the best.
     Cost(fn(&Row) -> Option<f64>),
-    /// Rounds × epochs: shown with the costs, and nothing to be ranked.
+    /// Rounds × epochs: shown with the costs, not ranked.
     Budget,
 }
 
 impl Column {
-    /// Whether it shows what a run costs, not how good it is.
+    /// Whether it shows a cost of a run rather than a metric.
     pub(crate) fn is_cost(&self) -> bool {
         matches!(self.shown, Shown::Cost(_) | Shown::Budget)
     }
@@ -60,10 +60,10 @@ impl Column {
         self.pick(&row.std)
     }
 
-    /// The mean as it is printed; `None` without a value.
+    /// The mean as printed; `None` without a value.
     pub(super) fn printed(&self, row: &Row) -> Option<String> {
         let mean = self.mean(row)?;
-        // Decimals of large costs mean nothing, and take space.
+        // Decimals of large costs are noise and take space.
         Some(if self.is_cost() && mean >= 1000.0 {
             format!("{mean:.0}")
         } else {
@@ -72,7 +72,7 @@ impl Column {
     }
 }
 
-/// The headline metrics, then what they cost.
+/// The headline metrics, then the costs.
 pub(crate) static COLUMNS: LazyLock<Vec<Column>> = LazyLock::new(|| {
     let mut columns = Vec::new();
     for headline in HEADLINES.iter() {

@@ -1,4 +1,4 @@
-//! The same table for documents and spreadsheets.
+//! The table of runs as Markdown, LaTeX and CSV.
 
 use std::fmt::Write as _;
 
@@ -55,17 +55,21 @@ impl Table {
             let mut fields =
                 vec![self.title.clone(), row.label.clone(), row.groups.len().to_string()];
             for column in self.columns() {
-                let field = |number: Option<f64>| number.map(|x| x.to_string()).unwrap_or_default();
                 fields.push(match column.is_text() {
                     true => row.budget().unwrap_or_default(),
-                    false => field(column.mean(row)),
+                    false => number(column.mean(row)),
                 });
                 if !column.is_cost() {
-                    fields.push(field(column.std(row)));
+                    fields.push(number(column.std(row)));
                 }
             }
             text.push_str(&csv_line(&fields));
         }
         text
     }
+}
+
+/// A number with every digit; an empty field without a value.
+fn number(value: Option<f64>) -> String {
+    value.map(|x| x.to_string()).unwrap_or_default()
 }

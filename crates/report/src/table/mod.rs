@@ -11,7 +11,7 @@ use column::OTHER_READINGS;
 
 use crate::notes::NotedRun;
 use crate::text_table::{Line, Mark, Marked, TextTable, marks};
-use crate::{SeedDetails, Summary};
+use crate::{SeedDetails, SeedSummary, Summary};
 
 /// A comparison of runs on one dataset: one row per run, one column per metric.
 ///
@@ -31,7 +31,7 @@ pub struct Table {
 /// One run in a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// What the run is called.
+    /// The name of the run.
     pub label: String,
     /// The mean over seeds.
     pub mean: Percent<Scores>,
@@ -41,13 +41,13 @@ pub struct Row {
     pub seconds: Option<f64>,
     /// MiB that clients sent, mean over seeds.
     pub mib_up: Option<f64>,
-    /// How many test nodes each group has, one entry per seed.
+    /// The number of test nodes of each group, one entry per seed.
     pub groups: Vec<GroupSizes>,
-    /// Per seed the reported round and what else is known of the run.
+    /// Per seed the reported round and the details of the run.
     pub seeds: Vec<(usize, SeedDetails)>,
 }
 
-/// How text may be decorated. Marks are there in both.
+/// How text may be decorated. Marks such as `*` are printed in both styles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Style {
     /// Characters only: files, pipes, terminals without colour.
@@ -59,20 +59,21 @@ pub enum Style {
 
 impl From<&Summary> for Row {
     fn from(summary: &Summary) -> Self {
-        let over_seeds = |value: fn(&crate::SeedSummary) -> f64| {
-            let values: Vec<f64> = summary.seeds.iter().map(value).collect();
-            mean(&values)
-        };
         Self {
             label: summary.called_alone(),
             mean: summary.mean.clone(),
             std: summary.std.clone(),
-            seconds: over_seeds(|seed| seed.seconds),
-            mib_up: over_seeds(|seed| seed.bytes_up as f64 / f64::from(1 << 20)),
+            seconds: mean_over_seeds(summary, |seed| seed.seconds),
+            mib_up: mean_over_seeds(summary, |seed| seed.bytes_up as f64 / f64::from(1 << 20)),
             groups: summary.seeds.iter().map(|seed| seed.groups).collect(),
             seeds: summary.seeds.iter().map(|seed| (seed.round, seed.details.clone())).collect(),
         }
     }
+}
+
+fn mean_over_seeds(summary: &Summary, value: fn(&SeedSummary) -> f64) -> Option<f64> {
+    let values: Vec<f64> = summary.seeds.iter().map(value).collect();
+    mean(&values)
 }
 
 impl Row {
@@ -83,7 +84,7 @@ impl Row {
         }
     }
 
-    /// Rounds and epochs of training, as they were under every seed.
+    /// Rounds × epochs of training.
     fn budget(&self) -> Option<String> {
         self.noted_run().budget()
     }
@@ -95,7 +96,7 @@ impl Table {
         Self { title: title.into(), rows, cost: false, other_readings: false }
     }
 
-    /// One table per dataset, datasets and runs in the order in which they come.
+    /// One table per dataset, in order of appearance.
     pub fn by_dataset(runs: &[Summary]) -> Vec<Self> {
         let mut tables: Vec<Self> = Vec::new();
         for (run, label) in runs.iter().zip(crate::name::distinct_labels(runs)) {
@@ -121,14 +122,14 @@ impl Table {
         self
     }
 
-    /// What it is a table of: the dataset.
+    /// The title: the dataset.
     pub fn title(&self) -> &str {
         &self.title
     }
 
     fn columns(&self) -> impl Iterator<Item = &'static Column> + Clone {
         let cost = self.cost;
-        // Summaries of earlier versions do not say how much was trained.
+        // Summaries of earlier versions have no training budget.
         let budget = self.rows.iter().any(|row| row.budget().is_some());
         let columns: &[Column] = if self.other_readings { &OTHER_READINGS } else { &COLUMNS };
         columns
@@ -136,19 +137,22 @@ impl Table {
             .filter(move |column| (cost || !column.is_cost()) && (budget || !column.is_text()))
     }
 
-    /// The table as headings and marked text; the second of each column is marked on request.
+    /// The table as headings and marked text; `second` marks the second best of each column.
     fn table(&self, second: bool) -> TextTable {
         let marked: Vec<(&Column, Vec<Mark>)> =
             self.columns().map(|column| (column, self.marks(column))).collect();
-        let row = |(at, row): (usize, &Row)| {
-            let shown =
-                |mark: Mark| if mark == Mark::Second && !second { Mark::Plain } else { mark };
-            let cell = |(column, marks): &(&Column, Vec<Mark>)| Marked {
-                text: Self::cell(column, row),
-                mark: shown(marks[at]),
-            };
-            Line { label: row.label.clone(), cells: vec![marked.iter().map(cell).collect()] }
-        };
+        let mut rows = Vec::with_capacity(self.rows.len());
+        for (at, row) in self.rows.iter().enumerate() {
+            let mut cells = Vec::with_capacity(marked.len());
+            for (column, marks) in &marked {
+                let mark = match marks[at] {
+                    Mark::Second if !second => Mark::Plain,
+                    mark => mark,
+                };
+                cells.push(Marked { text: Self::cell(column, row), mark });
+            }
+            rows.push(Line { label: row.label.clone(), cells: vec![cells] });
+        }
         TextTable {
             title: self.title.clone(),
             labels: "Method",
@@ -156,12 +160,12 @@ impl Table {
                 .columns()
                 .map(|column| [column.title.to_owned(), column.unit.to_owned()])
                 .collect(),
-            rows: self.rows.iter().enumerate().map(row).collect(),
+            rows,
             notes: self.notes(),
         }
     }
 
-    /// What stands in a cell, without marks.
+    /// The text of a cell, without marks.
     fn cell(column: &Column, row: &Row) -> String {
         match (column.printed(row), column.std(row)) {
             _ if column.is_text() => row.budget().unwrap_or_else(|| "–".to_owned()),
@@ -176,37 +180,37 @@ impl Table {
     /// Per row, whether its value is the best or the second of the column, as printed.
     fn marks(&self, column: &Column) -> Vec<Mark> {
         let sign = if column.is_cost() { -1.0 } else { 1.0 };
-        // A model that answers the same for everything is not ranked, however good a number looks.
-        let ranked = |row: &&Row| column.is_cost() || !row.noted_run().collapsed();
-        let printed = |row: &Row| {
-            Some(row).filter(ranked).and_then(|row| column.printed(row)?.parse::<f64>().ok())
-        };
-        marks(
-            &self.rows.iter().map(|row| printed(row).map(|value| sign * value)).collect::<Vec<_>>(),
-        )
+        let mut values = Vec::with_capacity(self.rows.len());
+        for row in &self.rows {
+            // A model that predicts one class for every node is not ranked, however good a single
+            // metric looks.
+            let ranked = column.is_cost() || !row.noted_run().collapsed();
+            let printed = column.printed(row).filter(|_| ranked);
+            let value = printed.and_then(|text| text.parse::<f64>().ok());
+            values.push(value.map(|value| sign * value));
+        }
+        marks(&values)
     }
 
     /// `5 seeds`, or `3–5 seeds` if runs differ.
     fn seeds(&self) -> String {
-        let counts = || self.rows.iter().map(|row| row.groups.len());
-        let unit = if counts().max() == Some(1) { "seed" } else { "seeds" };
-        format!("{} {unit}", range(counts()))
+        let counts = self.rows.iter().map(|row| row.groups.len());
+        let unit = if counts.clone().max() == Some(1) { "seed" } else { "seeds" };
+        format!("{} {unit}", range(counts))
     }
 
-    /// How many test nodes each group has, in words.
+    /// The number of test nodes of each group, in words.
     fn sizes(&self) -> [String; 3] {
-        let size = |of: fn(&GroupSizes) -> usize| {
-            range(self.rows.iter().flat_map(|row| &row.groups).map(of))
-        };
+        let groups = self.rows.iter().flat_map(|row| &row.groups);
         [
-            format!("{} in all", size(|groups| groups.all)),
-            format!("{} heterophilous", size(|groups| groups.heterophilous)),
-            format!("{} minority and heterophilous", size(|groups| groups.hete_min)),
+            format!("{} in all", range(groups.clone().map(|group| group.all))),
+            format!("{} heterophilous", range(groups.clone().map(|group| group.heterophilous))),
+            format!("{} minority and heterophilous", range(groups.map(|group| group.hete_min))),
         ]
     }
 }
 
-/// `7`, or `5–7` if values differ; thousands apart: `1,083`.
+/// `7`, or `5–7` if values differ, with separators of thousands: `1,083`.
 pub(crate) fn range(values: impl Iterator<Item = usize> + Clone) -> String {
     match (values.clone().min(), values.max()) {
         (Some(least), Some(most)) if least < most => {
@@ -233,7 +237,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_easy_to_read() {
+    fn numbers_have_separators_of_thousands() {
         assert_eq!([0, 999, 1083, 2_449_029].map(thousands), ["0", "999", "1,083", "2,449,029"]);
         assert_eq!(range([3, 5, 4].into_iter()), "3–5");
         assert_eq!(range(std::iter::empty()), "0");

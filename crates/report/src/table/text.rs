@@ -4,29 +4,29 @@ use super::{Row, Style, Table};
 use crate::notes::{self, NotedRun};
 use crate::text_table::Mark;
 
-/// Where explanations begin.
+/// The column in which explanations begin.
 pub(crate) const NAME: usize = 22;
 
 impl Table {
     /// The table as text for a terminal, at most 100 columns wide, ending in a newline.
     ///
-    /// `*` marks the best of each column, in every style. Below stand the unit, a line on what each
-    /// column means, and the sizes of the groups.
+    /// `*` marks the best of each column, in every style. The unit, an explanation of each column
+    /// and the sizes of the groups follow below.
     pub fn text(&self, style: Style) -> String {
         self.table(false).text(style)
     }
 
-    /// What stands below the table.
+    /// The lines below the table.
     pub(super) fn notes(&self) -> Vec<String> {
         let marked = self.columns().any(|column| self.marks(column).contains(&Mark::Best));
         let mark = if marked { "; * best of its column" } else { "" };
-        let lone = self.rows.iter().any(|row| row.groups.len() == 1);
-        let spread = if lone { "; one seed has no spread (–)" } else { "" };
+        let single = self.rows.iter().any(|row| row.groups.len() == 1);
+        let spread = if single { "; one seed has no spread (–)" } else { "" };
         let unit =
             format!("Percent, mean ± standard deviation over {}{spread}{mark}.", self.seeds());
         let runs: Vec<NotedRun<'_>> = self.rows.iter().map(Row::noted_run).collect();
         let mut notes = vec![unit];
-        // What is wrong with a run comes before what its numbers mean.
+        // Warnings come before explanations.
         let warned = notes::shortened(notes::warned(&runs));
         if !warned.is_empty() {
             notes.push(String::new());

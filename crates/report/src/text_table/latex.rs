@@ -35,7 +35,7 @@ impl TextTable {
     }
 }
 
-/// A cell with what makes it stand out.
+/// A cell in bold, underlined or plain.
 pub(crate) fn emphasised(cell: &Marked) -> String {
     let text = escape(&cell.text);
     match cell.mark {
@@ -45,7 +45,7 @@ pub(crate) fn emphasised(cell: &Marked) -> String {
     }
 }
 
-/// Text in which nothing is a command: names come from files.
+/// Text without LaTeX commands: names come from files.
 pub(crate) fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
@@ -57,7 +57,7 @@ pub(crate) fn escape(text: &str) -> String {
             '\\' => safe.push_str("\\textbackslash{}"),
             '~' => safe.push_str("\\textasciitilde{}"),
             '^' => safe.push_str("\\textasciicircum{}"),
-            // Other letters in the oldest encoding of fonts.
+            // The default font encoding (OT1) prints other characters for these three.
             '<' => safe.push_str("\\textless{}"),
             '>' => safe.push_str("\\textgreater{}"),
             '|' => safe.push_str("\\textbar{}"),
@@ -81,7 +81,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn no_name_is_a_command() {
+    fn names_cannot_contain_commands() {
         assert_eq!(
             escape("a_b & 50% of \\x{}~^#$"),
             "a\\_b \\& 50\\% of \\textbackslash{}x\\{\\}\\textasciitilde{}\\textasciicircum{}\\#\\$"
@@ -91,15 +91,15 @@ mod tests {
     }
 
     proptest! {
-        /// Without the sequences that were put in for them, nothing that LaTeX acts on is left.
+        /// Without the escape sequences, no character with a meaning in LaTeX is left.
         #[test]
-        fn nothing_special_is_left_of_any_text(text in "([\\\\&%$#_{}~^<>|±×*\\[\\]-]|\\PC|.){0,40}") {
+        fn escaped_text_has_no_special_characters(text in "([\\\\&%$#_{}~^<>|±×*\\[\\]-]|\\PC|.){0,40}") {
             let mut rest = escape(&text);
             for known in ["\\textbackslash{}", "\\textasciitilde{}", "\\textasciicircum{}", "\\textless{}",
                 "\\textgreater{}", "\\textbar{}", "$\\pm$", "$\\times$", "{*}", "{[}", "{]}", "\\&", "\\%",
                 "\\$", "\\#", "\\_", "\\{", "\\}"]
             {
-                // Something must stay, or what is around would grow together.
+                // A space, so that the neighbours do not form a new sequence.
                 rest = rest.replace(known, " ");
             }
             let special = |c: char| "\\&%$#_{}~^<>|±×*[]".contains(c) || c.is_control();

@@ -41,7 +41,7 @@ fn emphasised(cell: &Marked) -> String {
     format!("{mark}{}{mark}", field(&cell.text))
 }
 
-/// Text that cannot end a cell or a line.
+/// Text without `|` and line breaks, which would end a cell or a row.
 fn field(text: &str) -> String {
     plain(text).replace('|', "\\|")
 }

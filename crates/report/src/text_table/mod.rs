@@ -1,4 +1,4 @@
-//! Headings and marked text in rows: what every table is before it becomes text, Markdown or LaTeX.
+//! A table of marked text, from which terminal text, Markdown and LaTeX are written.
 
 mod csv;
 mod latex;
@@ -29,14 +29,14 @@ pub(crate) struct Line {
     pub(crate) cells: Vec<Vec<Marked>>,
 }
 
-/// Text and whether it stands out.
+/// Text and its mark.
 #[derive(Clone, Debug)]
 pub(crate) struct Marked {
     pub(crate) text: String,
     pub(crate) mark: Mark,
 }
 
-/// How a cell stands out in its column.
+/// The rank of a cell in its column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mark {
     Plain,
@@ -51,21 +51,27 @@ impl Marked {
     }
 }
 
-/// Marks the best and the second best of values that are larger the better. What prints alike is
-/// marked alike, since a difference that cannot be seen should not decide; if all print alike, none
-/// is marked.
+/// Marks the best and the second best of values of which the largest is the best. Values that are
+/// printed alike are marked alike; if all are printed alike, none is marked.
 pub(crate) fn marks(values: &[Option<f64>]) -> Vec<Mark> {
-    let tenths = |value: f64| (value * 10.0).round();
     let mut known: Vec<f64> = values.iter().flatten().map(|&value| tenths(value)).collect();
     known.sort_by(|a, b| b.total_cmp(a));
     known.dedup();
-    let place = |value: f64| known.iter().position(|&other| other == tenths(value));
-    let mark = |value: &Option<f64>| match value.and_then(place) {
+    values.iter().map(|value| mark(*value, &known)).collect()
+}
+
+/// The mark of a value; `known` are the distinct values in tenths, in descending order.
+fn mark(value: Option<f64>, known: &[f64]) -> Mark {
+    match value.and_then(|value| known.iter().position(|&other| other == tenths(value))) {
         Some(0) if known.len() > 1 => Mark::Best,
         Some(1) if known.len() > 2 => Mark::Second,
         _ => Mark::Plain,
-    };
-    values.iter().map(mark).collect()
+    }
+}
+
+/// A value in tenths, as printed with one decimal.
+fn tenths(value: f64) -> f64 {
+    (value * 10.0).round()
 }
 
 #[cfg(test)]

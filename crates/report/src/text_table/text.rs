@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use super::{Mark, Marked, TextTable};
 use crate::Style;
 
-/// No line is wider.
+/// The maximum width of a line.
 pub(crate) const WIDTH: usize = 100;
 /// Spaces between columns.
 const GAP: usize = 2;
-/// The narrowest column of labels.
+/// The minimum width of the column of labels.
 const LABEL: usize = 6;
 
 impl TextTable {
@@ -18,17 +18,14 @@ impl TextTable {
     pub(crate) fn text(&self, style: Style) -> String {
         let paint = Paint(style);
         let layout = Layout::of(self);
-        let mut text = String::new();
-        let mut line = |content: &str| {
-            text.push_str(content.trim_end());
-            text.push('\n');
-        };
-        line(&paint.bold(&shorten(&plain(&self.title), WIDTH)));
-        line("");
-        line(&layout.heading(self.labels, self, 0));
-        line(&layout.heading("", self, 1));
-        let rule = "─".repeat(layout.width());
-        line(&paint.dim(&rule));
+        let rule = paint.dim(&"─".repeat(layout.width()));
+        let mut lines = vec![
+            paint.bold(&shorten(&plain(&self.title), WIDTH)),
+            String::new(),
+            layout.heading(self.labels, self, 0),
+            layout.heading("", self, 1),
+            rule.clone(),
+        ];
         for row in &self.rows {
             let label = wrap(&plain(&row.label), layout.free);
             for at in 0..label.len().max(row.cells.len()) {
@@ -36,12 +33,15 @@ impl TextTable {
                 for (cell, width) in row.cells.get(at).into_iter().flatten().zip(&layout.columns) {
                     content.push_str(&paint.cell(cell, width + GAP));
                 }
-                line(&content);
+                lines.push(content);
             }
         }
-        line(&paint.dim(&rule));
-        for content in &self.notes {
-            line(&paint.dim(content));
+        lines.push(rule);
+        lines.extend(self.notes.iter().map(|note| paint.dim(note)));
+        let mut text = String::new();
+        for line in lines {
+            text.push_str(line.trim_end());
+            text.push('\n');
         }
         text
     }
@@ -49,28 +49,22 @@ impl TextTable {
 
 /// Widths of columns.
 struct Layout {
-    /// What labels may take.
+    /// The width available to labels.
     free: usize,
-    /// What they take.
+    /// The width of the widest label.
     label: usize,
     columns: Vec<usize>,
 }
 
 impl Layout {
     fn of(table: &TextTable) -> Self {
-        let width = |(at, heading): (usize, &[String; 2])| {
-            // One more for the mark.
-            let cells =
-                table.rows.iter().flat_map(|row| &row.cells).filter_map(|cells| cells.get(at));
-            let cells = cells.map(|cell| width(&cell.text) + 1);
-            cells.chain(heading.iter().map(|text| width(text))).max().unwrap_or(0)
-        };
-        let columns: Vec<usize> = table.columns.iter().enumerate().map(width).collect();
+        let columns: Vec<usize> =
+            (0..table.columns.len()).map(|at| column_width(table, at)).collect();
         let taken: usize = columns.iter().map(|width| width + GAP).sum();
         let free = WIDTH.saturating_sub(taken).max(LABEL);
         let lines = table.rows.iter().flat_map(|row| wrap(&plain(&row.label), free));
-        let least = LABEL.max(self::width(table.labels));
-        let label = lines.map(|line| self::width(&line)).fold(least, usize::max);
+        let least = LABEL.max(width(table.labels));
+        let label = lines.map(|line| width(&line)).fold(least, usize::max);
         Self { free, label, columns }
     }
 
@@ -81,11 +75,19 @@ impl Layout {
     fn heading(&self, label: &str, table: &TextTable, line: usize) -> String {
         let mut text = pad_right(label, self.label);
         for (heading, width) in table.columns.iter().zip(&self.columns) {
-            // Cells end in a mark or a space; headings end where the numbers do.
+            // Cells end in a mark or a space; headings are aligned with the numbers before it.
             let _ = write!(text, "{:>width$} ", heading[line], width = width + GAP - 1);
         }
         text
     }
+}
+
+/// The width of the widest cell or heading of a column.
+fn column_width(table: &TextTable, at: usize) -> usize {
+    let cells = table.rows.iter().flat_map(|row| &row.cells).filter_map(|cells| cells.get(at));
+    // One more for the mark.
+    let cells = cells.map(|cell| width(&cell.text) + 1);
+    cells.chain(table.columns[at].iter().map(|text| width(text))).max().unwrap_or(0)
 }
 
 /// The lines of a label: if it is wider than `free`, boosts go to a line of their own.
@@ -98,11 +100,11 @@ fn wrap(label: &str, free: usize) -> Vec<String> {
     }
 }
 
-/// Decorates text, or does not.
+/// Decorates text if the style allows it.
 struct Paint(Style);
 
 impl Paint {
-    fn with(&self, style: anstyle::Style, text: &str) -> String {
+    fn styled(&self, style: anstyle::Style, text: &str) -> String {
         match self.0 {
             Style::Colour if !text.is_empty() => format!("{style}{text}{style:#}"),
             _ => text.to_owned(),
@@ -110,11 +112,11 @@ impl Paint {
     }
 
     fn bold(&self, text: &str) -> String {
-        self.with(anstyle::Style::new().bold(), text)
+        self.styled(anstyle::Style::new().bold(), text)
     }
 
     fn dim(&self, text: &str) -> String {
-        self.with(anstyle::Style::new().dimmed(), text)
+        self.styled(anstyle::Style::new().dimmed(), text)
     }
 
     /// A cell, right-aligned in `width`, with its mark. Escape codes have no width, so spaces are
@@ -124,18 +126,18 @@ impl Paint {
         let spaces = " ".repeat(width.saturating_sub(self::width(text) + 1));
         let green = anstyle::AnsiColor::Green.on_default();
         match mark {
-            Mark::Best => format!("{spaces}{}", self.with(green.bold(), &format!("{text}*"))),
-            Mark::Second => format!("{spaces}{}", self.with(green, &format!("{text}'"))),
+            Mark::Best => format!("{spaces}{}", self.styled(green.bold(), &format!("{text}*"))),
+            Mark::Second => format!("{spaces}{}", self.styled(green, &format!("{text}'"))),
             Mark::Worst => {
                 let red = anstyle::AnsiColor::Red.on_default();
-                format!("{spaces}{}", self.with(red.bold(), &format!("{text}!")))
+                format!("{spaces}{}", self.styled(red.bold(), &format!("{text}!")))
             }
             Mark::Plain => format!("{spaces}{text} "),
         }
     }
 }
 
-/// Names come from files: control characters in them must not reach a terminal.
+/// Text without control characters: names come from files, and must not control a terminal.
 pub(crate) fn plain(name: &str) -> String {
     name.chars().map(|c| if c.is_control() { '�' } else { c }).collect()
 }

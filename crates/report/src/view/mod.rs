@@ -1,4 +1,4 @@
-//! All that can be seen of a run folder, finished, half-written or broken.
+//! Reading a run folder, whether finished, unfinished or damaged.
 
 mod settings;
 
@@ -21,24 +21,24 @@ pub enum Depth {
     Whole,
 }
 
-/// Where a run stands.
+/// The state of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// It has its summary.
     Finished,
-    /// It has none: it runs, was stopped or failed.
+    /// It has no summary: it is running, was stopped or failed.
     Unfinished,
     /// Nothing in the folder can be read as part of a run.
     Broken,
 }
 
-/// A run as far as it can be seen. What cannot be read is missing here and named in
+/// A run as far as its files can be read. A file that cannot be read is `None` here and reported in
 /// [`RunView::problems`].
 #[derive(Debug)]
 pub struct RunView {
     /// The folder.
     pub path: PathBuf,
-    /// What it is called: the last part of its path.
+    /// Its name: the last part of its path.
     pub name: String,
     /// `summary.json`.
     pub summary: Option<Summary>,
@@ -52,15 +52,15 @@ pub struct RunView {
     pub predictions: Option<Predictions>,
     /// `diagnostics.json`.
     pub diagnostics: Option<DiagnosticsFile>,
-    /// What is wrong, one sentence each, naming the file.
+    /// The problems, one sentence each, with the name of the file.
     pub problems: Vec<String>,
 }
 
 impl RunView {
-    /// Looks at a folder.
+    /// Reads a folder.
     ///
     /// # Errors
-    /// If there is no such folder; whatever is wrong inside it is a problem of the view.
+    /// If there is no such folder; defects of its files are problems of the view.
     pub fn read(path: impl AsRef<Path>, depth: Depth) -> Result<Self> {
         let folder = RunFolder::open(path.as_ref())?;
         let mut problems = Vec::new();
@@ -77,8 +77,12 @@ impl RunView {
         };
         if depth >= Depth::Rounds {
             view.rounds = optional(&folder, RunFolder::ROUNDS, Rounds::read, &mut view.problems);
-            view.partition =
-                optional(&folder, RunFolder::DIVISIONS, PartitionFile::read, &mut view.problems);
+            view.partition = optional(
+                &folder,
+                RunFolder::PARTITION_STATS,
+                PartitionFile::read,
+                &mut view.problems,
+            );
             view.diagnostics = optional(
                 &folder,
                 RunFolder::DIAGNOSTICS,
@@ -92,15 +96,15 @@ impl RunView {
         }
         let broken = view.rounds.iter().flat_map(|rounds| &rounds.problems);
         view.problems.extend(broken.map(|problem| format!("{}: {problem}", RunFolder::ROUNDS)));
-        view.name_missing(depth);
+        view.report_missing(depth);
         if view.summary.is_some() {
-            view.name_changed(&folder, depth);
+            view.report_changed(&folder, depth);
         }
         Ok(view)
     }
 
-    /// A finished run should have all its files; of another, those that were begun.
-    fn name_missing(&mut self, depth: Depth) {
+    /// Reports missing and truncated files. Only a finished run must have all of them.
+    fn report_missing(&mut self, depth: Depth) {
         let mut expected = vec![RunFolder::CONFIG];
         if self.summary.is_some() {
             expected.push(RunFolder::ROUNDS);
@@ -108,37 +112,36 @@ impl RunView {
         }
         let missing = expected.into_iter().filter(|name| !self.path.join(name).exists());
         self.problems.extend(missing.map(|name| format!("{name} is missing")));
-        let cut = self.rounds.as_ref().is_some_and(Rounds::is_cut);
         if let (Some(summary), Some(rounds)) = (&self.summary, &self.rounds) {
-            let count = |seed: u64| rounds.rounds.iter().filter(|round| round.seed == seed).count();
-            let counts: Vec<usize> = summary.seeds.iter().map(|seed| count(seed.seed)).collect();
-            let most = counts.iter().copied().max().unwrap_or(0);
-            let short = summary.seeds.iter().zip(&counts).find(|(_, found)| **found < most);
-            if let Some((seed, found)) = short {
-                let told = format!("seed {}: expected {most} rounds, found {found}", seed.seed);
-                self.problems.push(format!("{}: {told}: the file was cut off", RunFolder::ROUNDS));
-            } else if cut {
-                self.problems
-                    .push(format!("{}: the file was cut off in its last line", RunFolder::ROUNDS));
-            }
+            let problem = truncation(summary, rounds);
+            self.problems
+                .extend(problem.map(|problem| format!("{}: {problem}", RunFolder::ROUNDS)));
         }
     }
 
-    /// Of a finished run, what was looked at must be what the run wrote.
-    fn name_changed(&mut self, folder: &RunFolder, depth: Depth) {
+    /// Reports files of a finished run that differ from their checksums.
+    fn report_changed(&mut self, folder: &RunFolder, depth: Depth) {
         let sums = match Checksums::read(folder.path()) {
             Ok(Some(sums)) => sums,
             Ok(None) => return,
             Err(damaged) => return self.problems.push(without_folder(folder, &damaged.into())),
         };
-        // A file that a list names under a changed name would pass for one that has no line.
-        let nowhere = |name: &&str| !RunFolder::is_of_run(name) && !folder.file(name).exists();
-        let told =
-            |name: &str| format!("{}: expected `{name}`, found no such file", RunFolder::CHECKSUMS);
-        self.problems.extend(sums.names().filter(nowhere).map(told));
+        // If a file name in the checksums was damaged, the file itself looks like one without a
+        // checksum, so unknown names are reported.
+        for name in sums.names() {
+            if !RunFolder::is_of_run(name) && !folder.file(name).exists() {
+                self.problems.push(format!(
+                    "{}: expected `{name}`, found no such file",
+                    RunFolder::CHECKSUMS
+                ));
+            }
+        }
         let read = [
             (Depth::Glance, &[RunFolder::SUMMARY, RunFolder::CONFIG][..]),
-            (Depth::Rounds, &[RunFolder::ROUNDS, RunFolder::DIVISIONS, RunFolder::DIAGNOSTICS]),
+            (
+                Depth::Rounds,
+                &[RunFolder::ROUNDS, RunFolder::PARTITION_STATS, RunFolder::DIAGNOSTICS],
+            ),
             (
                 Depth::Whole,
                 &[
@@ -151,11 +154,11 @@ impl RunView {
         ];
         for name in read.iter().filter(|(needed, _)| depth >= *needed).flat_map(|(_, names)| *names)
         {
-            // Earlier versions gave the report no line.
+            // Earlier versions wrote no checksum of the report.
             if *name == RunFolder::REPORT && !sums.has(name) {
                 continue;
             }
-            // One sentence about a file is enough, and what its reader said is the better one.
+            // One problem per file is enough, and that of its reader is more precise.
             let known = self.problems.iter().any(|problem| problem.contains(name));
             let gone = !folder.file(name).exists() && !sums.has(name);
             if !known
@@ -167,12 +170,12 @@ impl RunView {
         }
     }
 
-    /// Leaves out what is wrong with `report.html`, for a report that takes its place.
+    /// Drops the problems of `report.html`, for a report that replaces it.
     pub fn forget_report(&mut self) {
         self.problems.retain(|problem| !problem.starts_with(RunFolder::REPORT));
     }
 
-    /// Where the run stands.
+    /// The state of the run.
     pub fn state(&self) -> State {
         let begun = self.settings.is_some()
             || self.rounds.is_some()
@@ -184,71 +187,85 @@ impl RunView {
         }
     }
 
-    /// The method with its boosts, as tables name it.
+    /// The method with its boosts, as in tables.
     pub fn label(&self) -> String {
-        let setting = |key: &str| self.settings.as_ref().and_then(|settings| settings.get(key));
-        match (&self.summary, setting("method")) {
+        match (&self.summary, self.setting("method")) {
             (Some(summary), _) => summary.label(),
             (None, Some(method)) => method.to_owned(),
             (None, None) => self.name.clone(),
         }
     }
 
-    /// What the run is called: as the user said, or by method, boosts and what was changed.
+    /// The name of the run: that given by the user, or method, boosts and changed settings.
     pub fn called(&self) -> String {
-        let named = self.settings.as_ref().and_then(|settings| settings.get("name"));
-        match (&self.summary, named) {
+        match (&self.summary, self.setting("name")) {
             (Some(summary), _) => summary.called(),
             (None, Some(name)) => name.to_owned(),
             (None, None) => self.label(),
         }
     }
 
-    /// The method without its boosts, if anything says so.
+    /// The method without its boosts, from summary or configuration.
     pub fn method(&self) -> Option<&str> {
-        let setting = self.settings.as_ref().and_then(|settings| settings.get("method"));
-        self.summary.as_ref().map(|summary| summary.method.as_str()).or(setting)
+        let summary = self.summary.as_ref().map(|summary| summary.method.as_str());
+        summary.or_else(|| self.setting("method"))
     }
 
-    /// Whether it is FedAvg without boosts: what others are compared with where no order of runs
-    /// was given.
+    /// Whether it is FedAvg without boosts: the default base of comparisons.
     pub fn is_base(&self) -> bool {
         let boosted = self.summary.as_ref().is_some_and(|summary| !summary.boost.is_empty());
         self.method() == Some("fedavg") && !boosted
     }
 
-    /// The dataset, if anything says so.
+    /// The dataset, from summary or configuration.
     pub fn dataset(&self) -> Option<&str> {
-        let setting = self.settings.as_ref().and_then(|settings| settings.get("dataset"));
-        self.summary.as_ref().map(|summary| summary.dataset.as_str()).or(setting)
+        let summary = self.summary.as_ref().map(|summary| summary.dataset.as_str());
+        summary.or_else(|| self.setting("dataset"))
     }
 
-    /// Rounds that are over, and how many there will be over all seeds, if the configuration says
-    /// so.
+    fn setting(&self, key: &str) -> Option<&str> {
+        self.settings.as_ref()?.get(key)
+    }
+
+    /// The number of finished rounds, and the total over all seeds, if it is configured.
     pub fn progress(&self) -> (usize, Option<usize>) {
         let settings = self.settings.as_ref();
         let seeds = settings.and_then(|s| s.keys.get("seeds")).map(|list| list.split(',').count());
         let rounds = settings.and_then(|s| s.number("fed.rounds")).map(|rounds| rounds as usize);
-        // The file may hold anything.
+        // Saturating, because the file may contain any number.
         let total = seeds.zip(rounds).map(|(seeds, rounds)| seeds.saturating_mul(rounds));
         let done = self.rounds.as_ref().map_or(0, |rounds| rounds.rounds.len());
-        // A method may add rounds to those that were asked for.
+        // A method may add rounds to the configured ones.
         (done, total.map(|total| total.max(done)))
     }
 }
 
-/// The names of runs that are shown together: by their folders, and by the folder above where two
-/// would be called the same.
+/// How the rounds of a finished run are truncated: a seed has fewer rounds than another, or the last
+/// line is incomplete.
+fn truncation(summary: &Summary, rounds: &Rounds) -> Option<String> {
+    let counts: Vec<usize> = summary
+        .seeds
+        .iter()
+        .map(|seed| rounds.rounds.iter().filter(|round| round.seed == seed.seed).count())
+        .collect();
+    let most = counts.iter().copied().max().unwrap_or(0);
+    let short = summary.seeds.iter().zip(&counts).find(|(_, count)| **count < most);
+    if let Some((seed, count)) = short {
+        let seed = seed.seed;
+        Some(format!("seed {seed}: expected {most} rounds, found {count}: the file was cut off"))
+    } else {
+        rounds.is_cut().then(|| "the file was cut off in its last line".to_owned())
+    }
+}
+
+/// Distinct names of runs that are shown together: the folder, with its parent where two folders
+/// have the same name.
 pub(crate) fn distinct_names(views: &[RunView]) -> Vec<String> {
-    let count = |name: &str| views.iter().filter(|view| view.name == name).count();
     let mut names: Vec<String> = Vec::new();
     for view in views {
-        let above = view
-            .path
-            .parent()
-            .and_then(Path::file_name)
-            .map(|above| above.to_string_lossy().into_owned());
-        let name = match above.filter(|_| count(&view.name) > 1) {
+        let above = view.path.parent().and_then(last_part);
+        let same = views.iter().filter(|other| other.name == view.name).count();
+        let name = match above.filter(|_| same > 1) {
             Some(above) => format!("{above}/{}", view.name),
             None => view.name.clone(),
         };
@@ -258,18 +275,18 @@ pub(crate) fn distinct_names(views: &[RunView]) -> Vec<String> {
     names
 }
 
-/// What a folder is called: the last part of its path.
+/// The name of a folder: the last part of its path, resolved for paths such as `.`.
 pub(crate) fn name_of(path: &Path) -> String {
-    let last = path.file_name().map(|name| name.to_string_lossy().into_owned());
-    let full = || {
-        path.canonicalize()
-            .ok()
-            .and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()))
-    };
-    last.or_else(full).unwrap_or_else(|| path.display().to_string())
+    last_part(path)
+        .or_else(|| last_part(&path.canonicalize().ok()?))
+        .unwrap_or_else(|| path.display().to_string())
 }
 
-/// Reads a file if it is there; if it cannot be read, that is a problem and the rest goes on.
+fn last_part(path: &Path) -> Option<String> {
+    path.file_name().map(|name| name.to_string_lossy().into_owned())
+}
+
+/// Reads a file if it exists; an unreadable one is added to the problems.
 fn optional<T>(
     folder: &RunFolder,
     name: &str,

@@ -7,14 +7,14 @@ use std::path::Path;
 /// The configuration of a run as text and as `section.key` → value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Settings {
-    /// The file as it stands.
+    /// The text of the file.
     pub text: String,
-    /// Every key with its value as TOML writes it.
+    /// Every key with its value in TOML.
     pub keys: BTreeMap<String, String>,
 }
 
 impl Settings {
-    /// Reads a file. Which keys there are is not looked at: a newer version may have others.
+    /// Reads a file. Keys are not checked: a newer version may have others.
     ///
     /// # Errors
     /// If it cannot be read or is not TOML.
@@ -43,12 +43,19 @@ impl Settings {
     pub fn differences<'a>(&'a self, other: &'a Self) -> Vec<(&'a str, &'a str, &'a str)> {
         let all: std::collections::BTreeSet<&String> =
             self.keys.keys().chain(other.keys.keys()).collect();
-        let of = |settings: &'a Self, key: &str| settings.keys.get(key).map_or("", String::as_str);
-        let both = all.into_iter().map(|key| (&key[..], of(self, key), of(other, key)));
-        both.filter(|(_, a, b)| a != b).collect()
+        all.into_iter()
+            .map(|key| (&key[..], self.value(key), other.value(key)))
+            .filter(|(_, ours, theirs)| ours != theirs)
+            .collect()
+    }
+
+    /// The value of a key in TOML; empty without one.
+    fn value(&self, key: &str) -> &str {
+        self.keys.get(key).map_or("", String::as_str)
     }
 }
 
+/// Adds the keys of a table and of its sections as `section.key`.
 fn flatten(prefix: &str, table: &toml::Table, keys: &mut BTreeMap<String, String>) {
     for (key, value) in table {
         let name = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };

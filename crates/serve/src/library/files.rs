@@ -10,7 +10,7 @@ pub(super) const ALL: [&str; 10] = [
     RunFolder::CONFIG,
     RunFolder::ROUNDS,
     RunFolder::SUMMARY,
-    RunFolder::DIVISIONS,
+    RunFolder::PARTITION_STATS,
     RunFolder::DIAGNOSTICS,
     RunFolder::PREDICTIONS,
     RunFolder::PARTITION,
