@@ -59,25 +59,20 @@ pub const FIGURES: [Figure; 17] = [
     Figure {
         name: "alignment",
         experiment: "alignment",
-        about: "do updates point where the minority wants to go?",
+        about: "do updates point in the direction that helps the minority?",
         ..of_diagnostic(DiagnosticKind::Dilution, alignment::draw)
     },
     of_diagnostic(DiagnosticKind::Attribution, attribution::draw),
     of_diagnostic(DiagnosticKind::Hardness, hardness::draw),
     figure("heatmap", "sensitivity", "how much do strengths and thresholds matter?", heatmap::draw),
-    figure(
-        "convergence",
-        "convergence",
-        "how fast do methods get where they end?",
-        convergence::draw,
-    ),
+    figure("convergence", "convergence", "how fast do methods converge?", convergence::draw),
     figure("runtime", "runtime", "what do methods cost?", runtime::draw),
     figure("clients", "clients", "what do more clients cost?", clients::draw),
     figure("privacy", "privacy", "what does noise in messages cost?", privacy::draw),
     figure(
         "robustness",
         "robustness",
-        "what do attacks cost, and whom do robust rules silence?",
+        "what do attacks cost, and which clients do robust rules silence?",
         robustness::draw,
     ),
     figure("table1", "table1", "the headline metrics of all methods", scores::draw),

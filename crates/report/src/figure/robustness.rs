@@ -55,7 +55,8 @@ fn cloud(results: &Results, rows: &[&ResultRow], rule: String) -> Cloud {
 
 /// The score that the run lost against the plain mean without attack under the same seed.
 fn lost(results: &Results, rows: &[&ResultRow], row: &ResultRow) -> Option<f64> {
-    let clean = rows.iter().find(|other| other.seed == row.seed && is_setup(other, "none", "mean"))?;
+    let clean =
+        rows.iter().find(|other| other.seed == row.seed && is_setup(other, "none", "mean"))?;
     Some(results.value(clean, "hete_min_f1")? - results.value(row, "hete_min_f1")?)
 }
 
