@@ -1,4 +1,4 @@
-//! Charts as pictures: every class of every chart is seen, in its colour.
+//! Charts as pictures: every class of every chart is drawn in its colour.
 
 #![cfg(feature = "png")]
 
@@ -91,9 +91,9 @@ fn heat() -> Chart {
     Heat { title: text("F1"), x: text("τ"), y: text("budget"), columns, rows }.chart()
 }
 
-/// How often each colour is seen; the picture is left in the tests' own folder for whoever wants to
-/// look.
-fn seen(name: &str, chart: &Chart) -> (Pixmap, HashMap<[u8; 3], usize>) {
+/// The picture and the number of pixels of each colour. The file is kept in the folder of the tests
+/// for inspection.
+fn pixels(name: &str, chart: &Chart) -> (Pixmap, HashMap<[u8; 3], usize>) {
     let bytes = png(&chart.svg, PNG_WIDTH).unwrap();
     let place = Path::new(env!("CARGO_TARGET_TMPDIR"));
     std::fs::write(place.join(format!("{name}.png")), &bytes).unwrap();
@@ -110,7 +110,7 @@ fn seen(name: &str, chart: &Chart) -> (Pixmap, HashMap<[u8; 3], usize>) {
 #[test]
 fn curves_have_colours_bands_and_dashes() {
     let chart = lines();
-    let (picture, seen) = seen("lines", &chart);
+    let (picture, seen) = pixels("lines", &chart);
     assert_eq!((picture.width(), picture.height()), (1280, 600));
     for colour in COLOURS {
         assert!(seen.get(&colour).is_some_and(|&count| count > 300), "{colour:?} is missing");
@@ -129,11 +129,11 @@ fn curves_have_colours_bands_and_dashes() {
 
 #[test]
 fn dots_bars_and_cells_have_their_colours() {
-    let (_, dots) = seen("dots", &dots());
+    let (_, dots) = pixels("dots", &dots());
     assert!(COLOURS[..2].iter().all(|colour| dots[colour] > 500));
-    let (_, bars) = seen("bars", &bars());
+    let (_, bars) = pixels("bars", &bars());
     assert!(COLOURS.iter().all(|colour| bars[colour] > 1000), "{bars:?}");
-    let (_, heat) = seen("heat", &heat());
+    let (_, heat) = pixels("heat", &heat());
     // 92 % and 8 % of the first colour.
     let near = |wanted: [u8; 3]| {
         let close = |a: &[u8; 3]| a.iter().zip(wanted).all(|(a, b)| a.abs_diff(b) <= 1);
@@ -142,8 +142,7 @@ fn dots_bars_and_cells_have_their_colours() {
     assert!(near([20, 125, 184]) > 1000 && near([235, 244, 249]) > 1000, "{heat:?}");
 }
 
-/// Letters come from the built-in font: without one there would be no dark pixel in a picture of
-/// text alone.
+/// Without the built-in font a picture that has only text would have no dark pixel.
 #[test]
 fn text_is_drawn_and_anchored() {
     let of = |class: &str| {
@@ -161,12 +160,12 @@ fn text_is_drawn_and_anchored() {
 }
 
 #[test]
-fn the_same_picture_every_time() {
+fn a_standalone_svg_gives_the_same_picture() {
     assert_eq!(png(&lines().svg, 640).unwrap(), png(&standalone(&lines().svg), 640).unwrap());
 }
 
 #[test]
-fn what_is_no_picture_is_an_error() {
+fn invalid_svg_is_an_error() {
     let error = |svg: &str, width| png(svg, width).unwrap_err().to_string();
     assert!(error("no svg", 100).starts_with("picture: "), "{}", error("no svg", 100));
     let svg = lines().svg;

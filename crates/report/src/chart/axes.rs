@@ -2,24 +2,24 @@
 
 use super::scale::{Scale, label};
 use super::{WIDTH, place};
-use crate::markup::Markup;
+use crate::markup::{Attributes, Markup};
 
-/// Where marks stand, in units of the drawing.
+/// The rectangle in which marks are drawn, in units of the drawing.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Room {
+pub(super) struct PlotArea {
     pub(super) left: f64,
     pub(super) right: f64,
     pub(super) top: f64,
     pub(super) bottom: f64,
 }
 
-impl Room {
-    /// Room for marks below a legend that ends at `top`, in a drawing of that height.
+impl PlotArea {
+    /// The area below a legend that ends at `top`, in a drawing of this height.
     pub(super) fn below(top: f64, height: f64) -> Self {
         Self { left: 64.0, right: WIDTH - 14.0, top, bottom: height - 42.0 }
     }
 
-    /// Draws both axes; `x` and `y` name them.
+    /// Draws both axes with their titles `x` and `y`.
     pub(super) fn axes(self, drawing: &mut Markup, [xs, ys]: [Scale; 2], [x, y]: [&str; 2]) {
         self.grid(drawing, ys);
         let ticks = xs.ticks(8);
@@ -30,22 +30,28 @@ impl Room {
         }
         line(drawing, [self.left, self.bottom, self.right, self.bottom], "axis");
         self.name_x(drawing, x);
-        let (at, middle) = (11.0, f64::midpoint(self.top, self.bottom));
-        let turn = format!("rotate(-90 {} {})", place(at), place(middle));
-        let attributes: &[(&str, &dyn std::fmt::Display)] = &[
-            ("x", &place(at)),
+        self.name_y(drawing, y);
+    }
+
+    /// Draws the title of the y axis, upwards along the left border.
+    fn name_y(self, drawing: &mut Markup, y: &str) {
+        let (left, middle) = (11.0, f64::midpoint(self.top, self.bottom));
+        let rotation = format!("rotate(-90 {} {})", place(left), place(middle));
+        let attributes: &Attributes<'_> = &[
+            ("x", &place(left)),
             ("y", &place(middle)),
-            ("transform", &turn),
+            ("transform", &rotation),
             ("class", &"name middle"),
         ];
         drawing.text("text", attributes, y);
     }
 
-    /// What x is.
+    /// Draws the title of the x axis.
     pub(super) fn name_x(self, drawing: &mut Markup, x: &str) {
         text(drawing, f64::midpoint(self.left, self.right), self.bottom + 36.0, "name middle", x);
     }
 
+    /// Draws horizontal grid lines with the tick labels of the y axis.
     fn grid(self, drawing: &mut Markup, ys: Scale) {
         let ticks = ys.ticks(5);
         for &tick in &ticks {
@@ -56,40 +62,40 @@ impl Room {
     }
 }
 
-/// A straight line from (x1, y1) to (x2, y2).
+/// Draws a straight line from (x1, y1) to (x2, y2).
 pub(super) fn line(drawing: &mut Markup, ends: [f64; 4], class: &str) {
     let [x1, y1, x2, y2] = ends.map(place);
     drawing
         .element("line", &[("x1", &x1), ("y1", &y1), ("x2", &x2), ("y2", &y2), ("class", &class)]);
 }
 
-/// A text.
+/// Draws a text at (x, y).
 pub(super) fn text(drawing: &mut Markup, x: f64, y: f64, class: &str, text: &str) {
     drawing.text("text", &[("x", &place(x)), ("y", &place(y)), ("class", &class)], text);
 }
 
-/// A circle that tells its number.
-pub(super) fn circle(drawing: &mut Markup, [x, y, radius]: [f64; 3], class: &str, told: &str) {
+/// Draws a circle. `title` is shown on hover.
+pub(super) fn circle(drawing: &mut Markup, [x, y, radius]: [f64; 3], class: &str, title: &str) {
     drawing.open(
         "circle",
         &[("cx", &place(x)), ("cy", &place(y)), ("r", &place(radius)), ("class", &class)],
     );
-    drawing.text("title", &[], told);
+    drawing.text("title", &[], title);
     drawing.close("circle");
 }
 
-/// A rectangle that tells its number.
+/// Draws a rectangle. `title` is shown on hover.
 pub(super) fn rectangle(
     drawing: &mut Markup,
     [x, y, width, height]: [f64; 4],
     class: &str,
-    told: &str,
+    title: &str,
 ) {
     let (x, y, width, height) = (place(x), place(y), place(width.max(0.0)), place(height.max(0.0)));
     drawing.open(
         "rect",
         &[("x", &x), ("y", &y), ("width", &width), ("height", &height), ("class", &class)],
     );
-    drawing.text("title", &[], told);
+    drawing.text("title", &[], title);
     drawing.close("rect");
 }

@@ -1,7 +1,7 @@
-//! Parts of wholes: one bar per row, cut into series.
+//! Stacked bars: one bar per row, divided into series.
 
 use super::axes::{rectangle, text};
-use super::{Chart, WIDTH, colour, legend, number, shortened, text_width};
+use super::{Chart, WIDTH, colour, legend, named_row, number, shortened, text_width};
 use crate::markup::Markup;
 
 /// Stacked bars.
@@ -17,10 +17,11 @@ pub struct Bars {
     pub rows: Vec<(String, Vec<f64>)>,
 }
 
+/// The height of a row.
 const STEP: f64 = 24.0;
 
 impl Bars {
-    /// Draws them.
+    /// Draws the chart.
     pub fn chart(&self) -> Chart {
         let mut drawing = Markup::default();
         let names: Vec<&str> = self.series.iter().map(|name| &name[..]).collect();
@@ -28,36 +29,51 @@ impl Bars {
         let longest =
             self.rows.iter().map(|(name, _)| text_width(&shortened(name, 40))).fold(0.0, f64::max);
         let left = (16.0 + longest).clamp(60.0, WIDTH / 2.0);
-        let shown = |row: &[f64]| row.iter().filter(|x| x.is_finite() && **x > 0.0).sum::<f64>();
-        let largest = self.rows.iter().map(|(_, row)| shown(row)).fold(0.0, f64::max);
+        let largest = self.rows.iter().map(|(_, parts)| total(parts)).fold(0.0, f64::max);
         let unit = if largest > 0.0 { (WIDTH - left - 76.0) / largest } else { 0.0 };
-        for (r, (name, row)) in self.rows.iter().enumerate() {
-            let y = top + STEP * r as f64;
-            text(&mut drawing, left - 8.0, y + STEP / 2.0 + 4.0, "tick end", &shortened(name, 40));
-            let mut x = left;
-            for (s, &length) in row.iter().enumerate().filter(|(_, x)| x.is_finite() && **x > 0.0) {
-                let part = names.get(s).copied().unwrap_or_default();
-                let told = format!("{name}\n{part}: {}", number(length));
-                rectangle(
-                    &mut drawing,
-                    [x, y + 3.0, length * unit, STEP - 6.0],
-                    &format!("part {}", colour(s)),
-                    &told,
-                );
-                x += length * unit;
-            }
-            text(&mut drawing, x + 6.0, y + STEP / 2.0 + 4.0, "tick", &number(shown(row)));
+        for (r, row) in self.rows.iter().enumerate() {
+            self.draw_bar(&mut drawing, row, [left, top + STEP * r as f64], unit);
         }
         let bottom = top + STEP * self.rows.len() as f64;
         text(&mut drawing, WIDTH / 2.0, bottom + 18.0, "name middle", &self.x);
         let head = std::iter::once(self.x.clone()).chain(self.series.iter().cloned()).collect();
-        let row = |(name, row): &(String, Vec<f64>)| -> Vec<String> {
-            let cells =
-                (0..self.series.len()).map(|s| number(row.get(s).copied().unwrap_or(f64::NAN)));
-            std::iter::once(name.clone()).chain(cells).collect()
-        };
-        Chart::new(&self.title, drawing, bottom + 26.0, head, self.rows.iter().map(row).collect())
+        let rows = self.rows.iter().map(|row| named_row(row, self.series.len())).collect();
+        Chart::new(&self.title, drawing, bottom + 26.0, head, rows)
     }
+
+    /// Draws one bar with its name on the left and its total on the right. `unit` is the length
+    /// of 1.
+    fn draw_bar(
+        &self,
+        drawing: &mut Markup,
+        (name, parts): &(String, Vec<f64>),
+        [left, y]: [f64; 2],
+        unit: f64,
+    ) {
+        text(drawing, left - 8.0, y + STEP / 2.0 + 4.0, "tick end", &shortened(name, 40));
+        let mut x = left;
+        for (s, &length) in parts.iter().enumerate().filter(|(_, x)| is_drawn(**x)) {
+            let part = self.series.get(s).map_or("", |part| &part[..]);
+            rectangle(
+                drawing,
+                [x, y + 3.0, length * unit, STEP - 6.0],
+                &format!("part {}", colour(s)),
+                &format!("{name}\n{part}: {}", number(length)),
+            );
+            x += length * unit;
+        }
+        text(drawing, x + 6.0, y + STEP / 2.0 + 4.0, "tick", &number(total(parts)));
+    }
+}
+
+/// Whether a part has a length that can be drawn.
+fn is_drawn(length: f64) -> bool {
+    length.is_finite() && length > 0.0
+}
+
+/// The length of a bar.
+fn total(parts: &[f64]) -> f64 {
+    parts.iter().filter(|length| is_drawn(**length)).sum()
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! A number for every pair of two settings, as colour and in print.
+//! Heat maps: a number for every pair of two settings.
 
 use super::axes::text;
-use super::{Chart, WIDTH, number, place, shortened, text_width};
-use crate::markup::Markup;
+use super::{Chart, WIDTH, named_row, number, place, shortened, text_width};
+use crate::markup::{Attributes, Markup};
 
 /// A heat map.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -19,15 +19,14 @@ pub struct Heat {
     pub rows: Vec<(String, Vec<f64>)>,
 }
 
+/// The height of a cell.
 const CELL: f64 = 30.0;
 
 impl Heat {
-    /// Draws it.
+    /// Draws the chart.
     pub fn chart(&self) -> Chart {
-        let numbers =
-            || self.rows.iter().flat_map(|(_, row)| row).copied().filter(|x| x.is_finite());
-        let (low, high) =
-            (numbers().fold(f64::INFINITY, f64::min), numbers().fold(f64::NEG_INFINITY, f64::max));
+        let low = self.numbers().fold(f64::INFINITY, f64::min);
+        let high = self.numbers().fold(f64::NEG_INFINITY, f64::max);
         let longest =
             self.rows.iter().map(|(name, _)| text_width(&shortened(name, 30))).fold(0.0, f64::max);
         let left = (20.0 + longest).clamp(90.0, WIDTH / 2.0);
@@ -57,34 +56,37 @@ impl Heat {
                     [left + c as f64 * wide, y, wide],
                     share,
                     number,
-                    &self.told(name, column, number),
+                    &self.cell_title(name, column, number),
                 );
             }
         }
         let head = std::iter::once(format!("{} \\ {}", self.y, self.x))
             .chain(self.columns.iter().cloned())
             .collect();
-        let row = |(name, row): &(String, Vec<f64>)| -> Vec<String> {
-            let cells =
-                (0..self.columns.len()).map(|c| number(row.get(c).copied().unwrap_or(f64::NAN)));
-            std::iter::once(name.clone()).chain(cells).collect()
-        };
+        let rows = self.rows.iter().map(|row| named_row(row, self.columns.len())).collect();
         let bottom = top + CELL * self.rows.len() as f64;
-        Chart::new(&self.title, drawing, bottom + 8.0, head, self.rows.iter().map(row).collect())
+        Chart::new(&self.title, drawing, bottom + 8.0, head, rows)
     }
 
-    fn told(&self, row: &str, column: &str, value: f64) -> String {
+    /// All finite numbers.
+    fn numbers(&self) -> impl Iterator<Item = f64> {
+        self.rows.iter().flat_map(|(_, row)| row).copied().filter(|x| x.is_finite())
+    }
+
+    /// The text shown on hover.
+    fn cell_title(&self, row: &str, column: &str, value: f64) -> String {
         format!("{} {row}, {} {column}: {}", self.y, self.x, number(value))
     }
 }
 
-/// One cell: darker for more, from 0 to 1, with its number in print.
-fn cell(drawing: &mut Markup, [x, y, wide]: [f64; 3], share: f64, value: f64, told: &str) {
+/// Draws one cell with its number. `share` from 0 to 1 sets the opacity, and `title` is shown on
+/// hover.
+fn cell(drawing: &mut Markup, [x, y, wide]: [f64; 3], share: f64, value: f64, title: &str) {
     let opacity = format!("{:.2}", 0.08 + 0.84 * share);
     drawing.open("g", &[]);
-    drawing.text("title", &[], told);
+    drawing.text("title", &[], title);
     let (x0, y0, w, h) = (place(x + 1.0), place(y + 1.0), place(wide - 2.0), place(CELL - 2.0));
-    let attributes: &[(&str, &dyn std::fmt::Display)] = &[
+    let attributes: &Attributes<'_> = &[
         ("x", &x0),
         ("y", &y0),
         ("width", &w),

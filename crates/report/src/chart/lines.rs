@@ -1,6 +1,6 @@
 //! Curves over rounds, with a band around each.
 
-use super::axes::{Room, circle, line, rectangle};
+use super::axes::{PlotArea, circle, line, rectangle};
 use super::scale::Scale;
 use super::{Chart, colour, legend, number, place};
 use crate::markup::Markup;
@@ -33,119 +33,110 @@ pub struct Lines {
 }
 
 const HEIGHT: f64 = 300.0;
-/// More points on a curve are thinned out: an eye cannot tell them apart, and every one is a row of
-/// the table.
+/// Curves with more points are thinned out: the difference is invisible, and every point is a row
+/// of the table.
 const MOST_POINTS: usize = 120;
 
 impl Lines {
-    /// Draws them.
+    /// Draws the chart.
     pub fn chart(&self) -> Chart {
-        let thin: Vec<Line> = self.lines.iter().map(Line::thinned).collect();
+        let lines: Vec<Line> = self.lines.iter().map(Line::thinned).collect();
+        let points: Vec<&[f64; 4]> = lines.iter().flat_map(|line| &line.points).collect();
         let mut drawing = Markup::default();
-        let names: Vec<&str> = thin.iter().map(|line| &line.name[..]).collect();
-        let room = Room::below(legend(&mut drawing, &names, 64.0, 0), HEIGHT);
-        let points = || thin.iter().flat_map(|line| &line.points);
-        let xs = Scale::over(points().map(|p| p[0]), room.left, room.right);
-        let counted = points().all(|p| p[0].fract() == 0.0) && points().count() > 0;
+        let names: Vec<&str> = lines.iter().map(|line| &line.name[..]).collect();
+        let area = PlotArea::below(legend(&mut drawing, &names, 64.0, 0), HEIGHT);
+        let xs = Scale::over(points.iter().map(|p| p[0]), area.left, area.right);
+        let counted = !points.is_empty() && points.iter().all(|p| p[0].fract() == 0.0);
         let xs = if counted { xs.whole(8) } else { xs };
         // A spread around small numbers may reach below zero where the numbers cannot.
-        let floor = if points().any(|p| p[1] < 0.0) { f64::NEG_INFINITY } else { 0.0 };
-        let heights = points().flat_map(|p| [p[1], p[2].max(floor), p[3]]).chain(self.mark);
-        let ys = Scale::over(heights, room.bottom, room.top).rounded(5);
-        room.axes(&mut drawing, [xs, ys], [&self.x, &self.y]);
+        let floor = if points.iter().any(|p| p[1] < 0.0) { f64::NEG_INFINITY } else { 0.0 };
+        let heights = points.iter().flat_map(|p| [p[1], p[2].max(floor), p[3]]).chain(self.mark);
+        let ys = Scale::over(heights, area.bottom, area.top).rounded(5);
+        area.axes(&mut drawing, [xs, ys], [&self.x, &self.y]);
         if let Some(mark) = self.mark {
-            line(&mut drawing, [room.left, ys.at(mark), room.right, ys.at(mark)], "mark");
+            line(&mut drawing, [area.left, ys.at(mark), area.right, ys.at(mark)], "mark");
         }
-        for (i, line) in thin.iter().enumerate() {
+        for (i, line) in lines.iter().enumerate() {
             line.draw(&mut drawing, i, [xs, ys], floor, !self.band.is_empty());
         }
-        let (steps, told) = self.slices(&thin);
-        slices(&mut drawing, room, xs, &steps, &told);
-        let (head, rows) = self.table(&thin, &steps);
+        let steps = steps(&points);
+        let titles: Vec<String> = steps.iter().map(|x| self.slice_title(&lines, *x)).collect();
+        draw_slices(&mut drawing, area, xs, &steps, &titles);
+        let rows = steps.iter().map(|x| self.row(&lines, *x)).collect();
         let note =
             if self.band.is_empty() { String::new() } else { format!("Band: {}.", self.band) };
-        Chart::new(&self.title, drawing, HEIGHT, head, rows).noted(note)
+        Chart::new(&self.title, drawing, HEIGHT, self.head(&lines), rows).noted(note)
     }
 
-    /// Every x, increasing, with what all curves have there.
-    fn slices(&self, lines: &[Line]) -> (Vec<f64>, Vec<String>) {
-        let mut steps: Vec<f64> = lines
-            .iter()
-            .flat_map(|line| &line.points)
-            .map(|p| p[0])
-            .filter(|x| x.is_finite())
-            .collect();
-        steps.sort_by(f64::total_cmp);
-        steps.dedup();
-        let of = |line: &Line, x: f64| {
-            let p = line.at(x)?;
-            let spread = if self.band.is_empty() || p[2] == p[3] {
-                String::new()
-            } else {
-                format!(" ({} to {})", number(p[2]), number(p[3]))
-            };
-            Some(format!("\n{}: {}{spread}", line.name, number(p[1])))
-        };
-        let told = |x: &f64| {
-            let all: String = lines.iter().filter_map(|line| of(line, *x)).collect();
-            format!("{} {}{all}", self.x, number(*x))
-        };
-        let all = steps.iter().map(told).collect();
-        (steps, all)
+    /// The values of all curves at `x`, shown on hover.
+    fn slice_title(&self, lines: &[Line], x: f64) -> String {
+        let mut title = format!("{} {}", self.x, number(x));
+        for line in lines {
+            let Some(p) = line.at(x) else { continue };
+            title.push_str(&format!("\n{}: {}", line.name, number(p[1])));
+            if !self.band.is_empty() && p[2] != p[3] {
+                title.push_str(&format!(" ({} to {})", number(p[2]), number(p[3])));
+            }
+        }
+        title
     }
 
-    /// One row per x, with what each curve has there.
-    fn table(&self, lines: &[Line], steps: &[f64]) -> (Vec<String>, Vec<Vec<String>>) {
-        let band = !self.band.is_empty();
+    /// The head of the table, with two more columns per curve if there are bands.
+    fn head(&self, lines: &[Line]) -> Vec<String> {
         let mut head = vec![self.x.clone()];
         for line in lines {
             head.push(line.name.clone());
-            if band {
+            if !self.band.is_empty() {
                 head.extend([format!("{} low", line.name), format!("{} high", line.name)]);
             }
         }
-        let row = |x: &f64| {
-            let mut row = vec![number(*x)];
-            for line in lines {
-                let p = line.at(*x).unwrap_or([f64::NAN; 4]);
-                let shown = if band { &p[1..4] } else { &p[1..2] };
-                row.extend(shown.iter().map(|x| number(*x)));
-            }
-            row
-        };
-        (head, steps.iter().map(row).collect())
+        head
+    }
+
+    /// The row of the table with the values of all curves at `x`.
+    fn row(&self, lines: &[Line], x: f64) -> Vec<String> {
+        let mut row = vec![number(x)];
+        for line in lines {
+            let p = line.at(x).unwrap_or([f64::NAN; 4]);
+            let shown = if self.band.is_empty() { &p[1..2] } else { &p[1..4] };
+            row.extend(shown.iter().map(|x| number(*x)));
+        }
+        row
     }
 }
 
-/// One invisible column per x that tells all numbers there.
-fn slices(drawing: &mut Markup, room: Room, xs: Scale, steps: &[f64], told: &[String]) {
-    for (i, (x, told)) in steps.iter().zip(told).enumerate() {
+/// Every finite x once, increasing.
+fn steps(points: &[&[f64; 4]]) -> Vec<f64> {
+    let mut steps: Vec<f64> = points.iter().map(|p| p[0]).filter(|x| x.is_finite()).collect();
+    steps.sort_by(f64::total_cmp);
+    steps.dedup();
+    steps
+}
+
+/// Draws one invisible column per x, whose title has all values there. Columns meet halfway.
+fn draw_slices(drawing: &mut Markup, area: PlotArea, xs: Scale, steps: &[f64], titles: &[String]) {
+    for (i, (x, title)) in steps.iter().zip(titles).enumerate() {
         let at = xs.at(*x);
-        let from = if i == 0 { room.left } else { f64::midpoint(xs.at(steps[i - 1]), at) };
-        let to = steps.get(i + 1).map_or(room.right, |next| f64::midpoint(at, xs.at(*next)));
-        rectangle(drawing, [from, room.top, to - from, room.bottom - room.top], "slice", told);
+        let from = if i == 0 { area.left } else { f64::midpoint(xs.at(steps[i - 1]), at) };
+        let to = steps.get(i + 1).map_or(area.right, |next| f64::midpoint(at, xs.at(*next)));
+        rectangle(drawing, [from, area.top, to - from, area.bottom - area.top], "slice", title);
     }
 }
 
 impl Line {
-    /// The curve through the means of some numbers at each x, with one standard deviation around
-    /// them; `None` where there is no number leaves a gap.
+    /// The curve through the means of the values at each x, with a band of one standard deviation.
+    /// An x without values leaves a gap.
     pub fn of(name: impl Into<String>, points: impl IntoIterator<Item = (f64, Vec<f64>)>) -> Self {
-        let point = |(x, values): (f64, Vec<f64>)| match boostfgl_fairness::mean(&values) {
-            None => [x, f64::NAN, f64::NAN, f64::NAN],
-            Some(mean) => {
-                let std = boostfgl_fairness::sample_std(&values).unwrap_or(0.0);
-                [x, mean, mean - std, mean + std]
-            }
-        };
-        Self { name: name.into(), points: points.into_iter().map(point).collect() }
+        let points = points.into_iter().map(|(x, values)| mean_and_band(x, &values));
+        Self { name: name.into(), points: points.collect() }
     }
 
+    /// The point at `x`, if it is finite.
     fn at(&self, x: f64) -> Option<[f64; 4]> {
         self.points.iter().copied().find(|p| p[0] == x && p[1].is_finite())
     }
 
-    /// The first, the last, and evenly some between.
+    /// At most [`MOST_POINTS`] points at even distances, including the first and the last.
     fn thinned(&self) -> Self {
         let n = self.points.len();
         if n <= MOST_POINTS {
@@ -155,6 +146,8 @@ impl Line {
         Self { name: self.name.clone(), points: kept.collect() }
     }
 
+    /// Draws the curve, a dot where a point has no neighbours, and the band if `band` is set. Lower
+    /// ends below `floor` are raised to it.
     fn draw(
         &self,
         drawing: &mut Markup,
@@ -167,23 +160,20 @@ impl Line {
         for run in
             self.points.split(|p| !p.iter().all(|x| x.is_finite())).filter(|run| !run.is_empty())
         {
-            let path = |value: usize| {
-                run.iter().map(move |p| {
-                    format!("{},{}", place(xs.at(p[0])), place(ys.at(p[value].max(floor))))
-                })
-            };
             if band && run.len() > 1 {
-                let around: Vec<String> = path(3).chain(path(2).rev()).collect();
+                let upper = path(run, 3, [xs, ys], floor);
+                let lower = path(run, 2, [xs, ys], floor).rev();
+                let around: Vec<String> = upper.chain(lower).collect();
                 drawing.element(
                     "polygon",
                     &[("points", &around.join(" ")), ("class", &format!("band {class}"))],
                 );
             }
             if let [p] = run {
-                let told = format!("{}: {}", self.name, number(p[1]));
-                circle(drawing, [xs.at(p[0]), ys.at(p[1]), 3.0], &format!("dot {class}"), &told);
+                let title = format!("{}: {}", self.name, number(p[1]));
+                circle(drawing, [xs.at(p[0]), ys.at(p[1]), 3.0], &format!("dot {class}"), &title);
             } else {
-                let along: Vec<String> = path(1).collect();
+                let along: Vec<String> = path(run, 1, [xs, ys], floor).collect();
                 drawing.element(
                     "polyline",
                     &[("points", &along.join(" ")), ("class", &format!("line {class}"))],
@@ -191,6 +181,27 @@ impl Line {
             }
         }
     }
+}
+
+/// The point (x, mean, mean − std, mean + std); without values all but x are NaN.
+fn mean_and_band(x: f64, values: &[f64]) -> [f64; 4] {
+    let Some(mean) = boostfgl_fairness::mean(values) else {
+        return [x, f64::NAN, f64::NAN, f64::NAN];
+    };
+    let std = boostfgl_fairness::sample_std(values).unwrap_or(0.0);
+    [x, mean, mean - std, mean + std]
+}
+
+/// The SVG coordinates of the points, with y taken from one column of them.
+fn path(
+    points: &[[f64; 4]],
+    column: usize,
+    [xs, ys]: [Scale; 2],
+    floor: f64,
+) -> impl DoubleEndedIterator<Item = String> {
+    points
+        .iter()
+        .map(move |p| format!("{},{}", place(xs.at(p[0])), place(ys.at(p[column].max(floor)))))
 }
 
 #[cfg(test)]
@@ -223,9 +234,9 @@ mod tests {
         assert_eq!((&chart.title[..], &chart.note[..]), ("accuracy", "Band: ± std."));
     }
 
-    /// A round without a number leaves a gap, and no curve is no reason to fail.
+    /// Also if no curve has a point.
     #[test]
-    fn what_is_missing_is_left_out() {
+    fn missing_values_leave_gaps() {
         let nan = [2.0, f64::NAN, f64::NAN, f64::NAN];
         let chart =
             lines(&[[1.0, 5.0, 5.0, 5.0], nan, [3.0, 6.0, 6.0, 6.0], [4.0, 6.0, 6.0, 6.0]]).chart();

@@ -1,9 +1,9 @@
 //! Charts as inline SVG, each with the table of its numbers.
 //!
 //! A chart is a value: series in, one self-contained `<figure>` out. Marks carry their numbers as
-//! `<title>` (shown on hover and read aloud) and the same numbers stand in a table behind the
-//! picture. Colours come from classes of the page, `c0` to `c7` (Okabe and Ito, told apart by
-//! colour-blind readers), so that a dark page needs no other picture.
+//! `<title>` (shown on hover, read by screen readers), and a table below the picture has the same
+//! numbers. Colours are CSS classes of the page, `c0` to `c7` (the palette of Okabe and Ito, safe
+//! for colour-blind readers), so that light and dark pages share one picture.
 
 mod axes;
 mod bars;
@@ -25,10 +25,10 @@ pub use ring::{Ring, Slices};
 
 use crate::markup::{Markup, escaped};
 
-/// Number of colours; further series begin again, with another dash.
+/// Number of colours. Further series repeat them with another dash pattern.
 pub const COLOURS: usize = 8;
 
-/// How wide drawings are, in their own units.
+/// The width of every drawing, in its own units.
 const WIDTH: f64 = 640.0;
 
 /// A drawing and the numbers behind it.
@@ -42,12 +42,12 @@ pub struct Chart {
     pub svg: String,
     /// Column heads of the table.
     pub head: Vec<String>,
-    /// As many cells as there are heads.
+    /// Rows of the table, one cell per column.
     pub rows: Vec<Vec<String>>,
 }
 
 impl Chart {
-    /// The same with one more sentence on how to read it.
+    /// Appends a sentence to the note.
     #[must_use]
     pub fn noted(mut self, note: impl AsRef<str>) -> Self {
         let note = note.as_ref();
@@ -56,7 +56,7 @@ impl Chart {
         self
     }
 
-    /// `<figure>` with the picture and, folded, the table.
+    /// A `<figure>` with the picture and the folded table.
     pub fn html(&self) -> String {
         let mut markup = Markup::default();
         markup.open("figure", &[("class", &"chart")]);
@@ -78,8 +78,8 @@ impl Chart {
     pub fn csv(&self) -> String {
         let mut writer = csv::WriterBuilder::new().flexible(true).from_writer(Vec::new());
         for row in std::iter::once(&self.head).chain(&self.rows) {
-            // Rows of any length are taken, and nothing that is written into memory fails.
-            writer.write_record(row).expect("memory takes every row");
+            // The writer is flexible, and its sink is a `Vec`, whose writes never fail.
+            writer.write_record(row).expect("writing to memory does not fail");
         }
         String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
     }
@@ -102,7 +102,7 @@ impl Chart {
     }
 }
 
-/// A place or length on a drawing: a tenth of a unit is more than an eye can tell.
+/// A coordinate or length with one decimal: finer differences are invisible.
 fn place(x: f64) -> String {
     let text = format!("{x:.1}");
     match text.strip_suffix(".0") {
@@ -112,7 +112,7 @@ fn place(x: f64) -> String {
     }
 }
 
-/// A number in a table or on hover: about five digits.
+/// A number in a table or a title, with about five digits.
 fn number(x: f64) -> String {
     match x.abs() {
         _ if !x.is_finite() => "–".to_owned(),
@@ -124,23 +124,23 @@ fn number(x: f64) -> String {
     }
 }
 
-/// Without zeros that say nothing.
+/// Removes trailing zeros after the decimal point.
 fn trimmed(text: &str) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// The classes of series number `i`.
+/// The CSS classes of series number `i`.
 fn colour(i: usize) -> String {
     let dash = i / COLOURS;
     if dash == 0 { format!("c{i}") } else { format!("c{} dash{}", i % COLOURS, dash.min(3)) }
 }
 
-/// About the width of a text; a drawing need not know it exactly.
+/// The approximate width of a text. The exact one depends on the font of the reader.
 fn text_width(text: &str) -> f64 {
     6.4 * text.chars().count() as f64
 }
 
-/// A text that is cut if it is longer than a drawing can show.
+/// The text, cut to at most `most` characters.
 fn shortened(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         text.to_owned()
@@ -149,8 +149,8 @@ fn shortened(text: &str, most: usize) -> String {
     }
 }
 
-/// Names of series with their colours from the first on, from left to right and line by line above
-/// a drawing; returns the height taken.
+/// Draws the names of the series above the plot, wrapped into lines, and returns the height taken.
+/// The first name has colour number `first`. A single series needs no legend.
 fn legend(drawing: &mut Markup, names: &[&str], left: f64, first: usize) -> f64 {
     const LINE: f64 = 17.0;
     if names.len() < 2 {
@@ -159,24 +159,32 @@ fn legend(drawing: &mut Markup, names: &[&str], left: f64, first: usize) -> f64 
     let (mut x, mut y) = (left, LINE / 2.0 + 2.0);
     for (i, name) in names.iter().enumerate() {
         let name = shortened(name, 40);
-        let room = 34.0 + text_width(&name);
-        if x + room > WIDTH && x > left {
+        let width = 34.0 + text_width(&name);
+        if x + width > WIDTH && x > left {
             (x, y) = (left, y + LINE);
         }
-        let (from, to, at) = (place(x), place(x + 16.0), place(y));
+        let (from, to, height) = (place(x), place(x + 16.0), place(y));
         let class = format!("line {}", colour(i + first));
         drawing.element(
             "line",
-            &[("x1", &from), ("x2", &to), ("y1", &at), ("y2", &at), ("class", &class)],
+            &[("x1", &from), ("x2", &to), ("y1", &height), ("y2", &height), ("class", &class)],
         );
         drawing.text(
             "text",
             &[("x", &place(x + 21.0)), ("y", &place(y + 4.0)), ("class", &"legend")],
             &name,
         );
-        x += room;
+        x += width;
     }
     y + LINE / 2.0 + 6.0
+}
+
+/// A row of a table: its name, then one number for each of `columns` columns. A column without a
+/// number shows a dash.
+fn named_row((name, values): &(String, Vec<f64>), columns: usize) -> Vec<String> {
+    let mut row = vec![name.clone()];
+    row.extend((0..columns).map(|at| number(values.get(at).copied().unwrap_or(f64::NAN))));
+    row
 }
 
 #[cfg(test)]

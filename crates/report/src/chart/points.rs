@@ -1,6 +1,6 @@
 //! Points in a plane: two numbers of each client or run.
 
-use super::axes::{Room, circle};
+use super::axes::{PlotArea, circle};
 use super::scale::Scale;
 use super::{Chart, colour, legend, number};
 use crate::markup::Markup;
@@ -10,7 +10,7 @@ use crate::markup::Markup;
 pub struct Cloud {
     /// Name in the legend.
     pub name: String,
-    /// What each point is, and its two numbers.
+    /// The name and the coordinates of each point; those that are not finite are not drawn.
     pub points: Vec<(String, [f64; 2])>,
 }
 
@@ -30,24 +30,19 @@ pub struct Points {
 const HEIGHT: f64 = 320.0;
 
 impl Points {
-    /// Draws them.
+    /// Draws the chart.
     pub fn chart(&self) -> Chart {
         let mut drawing = Markup::default();
         let names: Vec<&str> = self.clouds.iter().map(|cloud| &cloud.name[..]).collect();
-        let room = Room::below(legend(&mut drawing, &names, 64.0, 0), HEIGHT);
-        let known = |cloud: &Cloud| -> Vec<(String, [f64; 2])> {
-            cloud.points.iter().filter(|(_, p)| p.iter().all(|x| x.is_finite())).cloned().collect()
-        };
-        let clouds: Vec<Vec<(String, [f64; 2])>> = self.clouds.iter().map(known).collect();
-        let along = |axis: usize| clouds.iter().flatten().map(move |(_, p)| p[axis]);
-        let xs = Scale::over(along(0), room.left, room.right).rounded(8);
-        let ys = Scale::over(along(1), room.bottom, room.top).rounded(5);
-        room.axes(&mut drawing, [xs, ys], [&self.x, &self.y]);
+        let area = PlotArea::below(legend(&mut drawing, &names, 64.0, 0), HEIGHT);
+        let xs = Scale::over(self.coordinates(0), area.left, area.right).rounded(8);
+        let ys = Scale::over(self.coordinates(1), area.bottom, area.top).rounded(5);
+        area.axes(&mut drawing, [xs, ys], [&self.x, &self.y]);
         let (mut rows, head) =
             (Vec::new(), ["point", "series", &self.x, &self.y].map(str::to_owned).to_vec());
-        for (i, (cloud, points)) in self.clouds.iter().zip(&clouds).enumerate() {
-            for (name, [x, y]) in points {
-                let told = format!(
+        for (i, cloud) in self.clouds.iter().enumerate() {
+            for (name, [x, y]) in cloud.finite() {
+                let title = format!(
                     "{}, {name}\n{}: {}\n{}: {}",
                     cloud.name,
                     self.x,
@@ -59,12 +54,24 @@ impl Points {
                     &mut drawing,
                     [xs.at(*x), ys.at(*y), 4.0],
                     &format!("dot light {}", colour(i)),
-                    &told,
+                    &title,
                 );
                 rows.push(vec![name.clone(), cloud.name.clone(), number(*x), number(*y)]);
             }
         }
         Chart::new(&self.title, drawing, HEIGHT, head, rows)
+    }
+
+    /// The coordinates of all finite points along one axis.
+    fn coordinates(&self, axis: usize) -> impl Iterator<Item = f64> {
+        self.clouds.iter().flat_map(Cloud::finite).map(move |(_, point)| point[axis])
+    }
+}
+
+impl Cloud {
+    /// The points whose coordinates are both finite.
+    fn finite(&self) -> impl Iterator<Item = &(String, [f64; 2])> {
+        self.points.iter().filter(|(_, point)| point.iter().all(|x| x.is_finite()))
     }
 }
 

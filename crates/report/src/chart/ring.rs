@@ -1,8 +1,8 @@
-//! Clients on a ring: what each holds as a pie, what was cut between them as lines.
+//! Clients as pie charts on a ring, joined by lines for the edges cut between them.
 
 use super::axes::text;
 use super::{Chart, WIDTH, colour, legend, number, place, text_width};
-use crate::markup::Markup;
+use crate::markup::{Attributes, Markup};
 use std::f64::consts::TAU;
 
 /// One client.
@@ -12,7 +12,7 @@ pub struct Slices {
     pub name: String,
     /// How much it holds of each part.
     pub parts: Vec<f64>,
-    /// What joins it to others, by their position.
+    /// Other clients by their position, with the number of edges cut between the two.
     pub joined: Vec<(usize, f64)>,
 }
 
@@ -32,29 +32,27 @@ pub struct Ring {
 }
 
 const HEIGHT: f64 = 420.0;
+/// The vertical radius of the ring; the horizontal one is half as large again.
+const RADIUS: f64 = 138.0;
 
 impl Ring {
-    /// Draws them.
+    /// Draws the chart.
     pub fn chart(&self) -> Chart {
         let mut drawing = Markup::default();
         let names: Vec<&str> = self.series.iter().map(|name| &name[..]).collect();
         let top = legend(&mut drawing, &names, 8.0, 0);
         let height = HEIGHT + top;
-        let (centre, n) = ([WIDTH / 2.0, top + HEIGHT / 2.0], self.pies.len());
+        let n = self.pies.len();
         let largest = self.pies.iter().map(Slices::total).fold(0.0, f64::max);
-        // Neighbours on the ring do not touch, and one pie alone is not huge.
-        let around = 138.0;
-        let room =
-            if n < 2 { 90.0 } else { (around * libm::sin(TAU / 2.0 / n as f64) * 0.82).min(70.0) };
-        let spot = |i: usize| {
-            let angle = TAU * (i as f64 / n as f64 - 0.25);
-            let away = if n < 2 { 0.0 } else { around };
-            [centre[0] + away * libm::cos(angle) * 1.5, centre[1] + away * libm::sin(angle)]
-        };
-        self.joints(&mut drawing, &spot);
-        for (i, pie) in self.pies.iter().enumerate() {
-            let radius = if largest > 0.0 { room * (pie.total() / largest).sqrt() } else { 0.0 };
-            self.pie(&mut drawing, pie, spot(i), radius.max(3.0));
+        // Neighbours on the ring must not touch, and a single pie must not fill the drawing.
+        let most =
+            if n < 2 { 90.0 } else { (RADIUS * libm::sin(TAU / 2.0 / n as f64) * 0.82).min(70.0) };
+        let centres: Vec<[f64; 2]> = (0..n).map(|i| centre(i, n, top)).collect();
+        self.draw_joints(&mut drawing, &centres);
+        for (pie, &centre) in self.pies.iter().zip(&centres) {
+            // The area is proportional to the total.
+            let radius = if largest > 0.0 { most * (pie.total() / largest).sqrt() } else { 0.0 };
+            self.draw_pie(&mut drawing, pie, centre, radius.max(3.0));
         }
         Chart::new(
             &self.title,
@@ -65,27 +63,14 @@ impl Ring {
         )
     }
 
-    /// Lines between pies, as thick as what joins them.
-    fn joints(&self, drawing: &mut Markup, spot: &impl Fn(usize) -> [f64; 2]) {
-        let pairs = || {
-            let of = |(i, pie): (usize, &Slices)| {
-                let later: Vec<_> = pie
-                    .joined
-                    .iter()
-                    .filter(|(j, _)| *j > i && *j < self.pies.len())
-                    .copied()
-                    .collect();
-                later.into_iter().map(move |(j, strength)| (i, j, strength))
-            };
-            self.pies.iter().enumerate().flat_map(of)
-        };
-        let strongest = pairs().map(|(_, _, strength)| strength).fold(0.0, f64::max);
-        for (i, j, strength) in pairs().filter(|(_, _, strength)| *strength > 0.0) {
-            let ([x1, y1], [x2, y2]) = (spot(i), spot(j));
-            let (width, told) =
-                (place(0.8 + 11.0 * strength / strongest), self.told(i, j, strength));
-            let (x1, y1, x2, y2) = (place(x1), place(y1), place(x2), place(y2));
-            let attributes: &[(&str, &dyn std::fmt::Display)] = &[
+    /// Draws lines between pies, their width proportional to the number of edges cut.
+    fn draw_joints(&self, drawing: &mut Markup, centres: &[[f64; 2]]) {
+        let pairs = self.pairs();
+        let strongest = pairs.iter().map(|(_, _, strength)| *strength).fold(0.0, f64::max);
+        for (i, j, strength) in pairs.into_iter().filter(|(_, _, strength)| *strength > 0.0) {
+            let ([x1, y1], [x2, y2]) = (centres[i].map(place), centres[j].map(place));
+            let width = place(0.8 + 11.0 * strength / strongest);
+            let attributes: &Attributes<'_> = &[
                 ("x1", &x1),
                 ("y1", &y1),
                 ("x2", &x2),
@@ -94,12 +79,23 @@ impl Ring {
                 ("stroke-width", &width),
             ];
             drawing.open("line", attributes);
-            drawing.text("title", &[], &told);
+            drawing.text("title", &[], &self.joint_title(i, j, strength));
             drawing.close("line");
         }
     }
 
-    fn told(&self, i: usize, j: usize, strength: f64) -> String {
+    /// Every pair of joined pies once, the first before the second, with the edges cut.
+    fn pairs(&self) -> Vec<(usize, usize, f64)> {
+        let mut pairs = Vec::new();
+        for (i, pie) in self.pies.iter().enumerate() {
+            let later = pie.joined.iter().filter(|(j, _)| *j > i && *j < self.pies.len());
+            pairs.extend(later.map(|(j, strength)| (i, *j, *strength)));
+        }
+        pairs
+    }
+
+    /// The text shown on hover over a line.
+    fn joint_title(&self, i: usize, j: usize, strength: f64) -> String {
         format!(
             "{} – {}\n{}: {}",
             self.pies[i].name,
@@ -109,7 +105,8 @@ impl Ring {
         )
     }
 
-    fn pie(&self, drawing: &mut Markup, pie: &Slices, [x, y]: [f64; 2], radius: f64) {
+    /// Draws one pie with its name and total below it.
+    fn draw_pie(&self, drawing: &mut Markup, pie: &Slices, [x, y]: [f64; 2], radius: f64) {
         let total = pie.total();
         let mut from = -TAU / 4.0;
         for (s, &part) in
@@ -117,7 +114,7 @@ impl Ring {
         {
             let to = from + TAU * part / total;
             let name = self.series.get(s).map_or("", |name| &name[..]);
-            let told = format!(
+            let title = format!(
                 "{}\n{name}: {} of {} {}",
                 pie.name,
                 number(part),
@@ -131,15 +128,16 @@ impl Ring {
                     ("class", &format!("part {}", colour(s))),
                 ],
             );
-            drawing.text("title", &[], &told);
+            drawing.text("title", &[], &title);
             drawing.close("path");
             from = to;
         }
         let label = format!("{}: {}", pie.name, number(total));
-        let at = x.clamp(text_width(&label) / 2.0 + 4.0, WIDTH - text_width(&label) / 2.0 - 4.0);
-        text(drawing, at, y + radius + 15.0, "tick middle halo", &label);
+        let x = x.clamp(text_width(&label) / 2.0 + 4.0, WIDTH - text_width(&label) / 2.0 - 4.0);
+        text(drawing, x, y + radius + 15.0, "tick middle halo", &label);
     }
 
+    /// The head of the table.
     fn head(&self) -> Vec<String> {
         let parts = self.series.iter().cloned();
         std::iter::once("client".to_owned())
@@ -148,6 +146,7 @@ impl Ring {
             .collect()
     }
 
+    /// One row of the table.
     fn row(&self, pie: &Slices) -> Vec<String> {
         let parts =
             (0..self.series.len()).map(|s| number(pie.parts.get(s).copied().unwrap_or(0.0)));
@@ -160,12 +159,21 @@ impl Ring {
 }
 
 impl Slices {
+    /// The sum of its parts.
     fn total(&self) -> f64 {
         self.parts.iter().filter(|part| part.is_finite() && **part > 0.0).sum()
     }
 }
 
-/// The outline of a piece of a pie between two angles.
+/// The centre of pie `i` of `n`, clockwise from the top of the ring; a single pie is in the middle.
+fn centre(i: usize, n: usize, top: f64) -> [f64; 2] {
+    let angle = TAU * (i as f64 / n as f64 - 0.25);
+    let distance = if n < 2 { 0.0 } else { RADIUS };
+    let [x, y] = [WIDTH / 2.0, top + HEIGHT / 2.0];
+    [x + distance * libm::cos(angle) * 1.5, y + distance * libm::sin(angle)]
+}
+
+/// The SVG path of a sector between two angles.
 fn wedge([x, y]: [f64; 2], radius: f64, from: f64, to: f64) -> String {
     let [x1, y1, x2, y2] = [
         x + radius * libm::cos(from),
@@ -176,7 +184,7 @@ fn wedge([x, y]: [f64; 2], radius: f64, from: f64, to: f64) -> String {
     .map(place);
     let (x, y, radius_text) = (place(x), place(y), place(radius));
     if to - from > TAU * 0.9999 {
-        // An arc from a point to itself is none: two halves.
+        // SVG draws no arc whose ends are equal, so a full circle is drawn as two halves.
         let (low, high) = (
             place(y.parse::<f64>().unwrap_or(0.0) + radius),
             place(y.parse::<f64>().unwrap_or(0.0) - radius),
@@ -195,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pies_and_lines_carry_their_numbers() {
+    fn pies_and_lines_have_titles_with_their_numbers() {
         let pie = |name: &str, parts: &[f64], joined: &[(usize, f64)]| Slices {
             name: name.into(),
             parts: parts.to_vec(),
@@ -224,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_pie_is_a_circle() {
+    fn a_full_circle_is_drawn_as_two_arcs() {
         assert_eq!(wedge([10.0, 10.0], 5.0, 0.0, TAU).matches('A').count(), 2);
         assert_eq!(wedge([0.0, 0.0], 1.0, 0.0, TAU / 4.0), "M0,0L1,0A1,1 0 0 1 0,1Z");
     }

@@ -1,8 +1,8 @@
-//! The formats by name.
+//! The formats of exports.
 
 use crate::{Error, Result};
 
-/// What an export can be written as.
+/// A format of an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Format {
     /// Comma-separated values, for spreadsheets and R.
@@ -48,13 +48,13 @@ impl Format {
         }
     }
 
-    /// Whether this program can write it.
+    /// Whether the program was built with it.
     pub fn is_built_in(self) -> bool {
         self != Self::Parquet || cfg!(feature = "parquet")
     }
 
-    /// Reads a list such as `csv,parquet`; `all` stands for every one that is built in, `tex` and
-    /// `md` for `latex` and `markdown`.
+    /// Parses a list such as `csv,parquet`. `all` means every format that is built in, `tex` and
+    /// `md` are short for `latex` and `markdown`.
     ///
     /// ```
     /// use boostfgl_report::export::Format;
@@ -66,7 +66,7 @@ impl Format {
     /// ```
     ///
     /// # Errors
-    /// If a name is unknown; the nearest is suggested.
+    /// If a name is unknown; the error suggests the nearest.
     pub fn parse(list: &str) -> Result<Vec<Self>> {
         let mut found = Vec::new();
         for name in list.split(',').map(str::trim).filter(|name| !name.is_empty()) {

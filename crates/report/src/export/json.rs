@@ -9,20 +9,22 @@ use std::path::Path;
 
 pub(super) fn write(path: &Path, parts: Parts<'_>) -> Result<()> {
     let mut file = AtomicFile::create(path)?;
-    let fill = |file: &mut AtomicFile| -> io::Result<()> {
-        let mut before = "[\n";
-        for part in parts {
-            for row in 0..part.rows() {
-                file.write_all(before.as_bytes())?;
-                serde_json::to_writer(&mut *file, &Row { part: &part, row })?;
-                before = ",\n";
-            }
-        }
-        // Without rows the list has not begun.
-        file.write_all(if before == "[\n" { b"[]\n" } else { b"\n]\n" })
-    };
-    fill(&mut file).map_err(|source| Error::io(path, source))?;
+    rows(&mut file, parts).map_err(|source| Error::io(path, source))?;
     Ok(file.finish()?)
+}
+
+/// Writes the rows of all parts as one list.
+fn rows(file: &mut AtomicFile, parts: Parts<'_>) -> io::Result<()> {
+    let mut separator = "[\n";
+    for part in parts {
+        for row in 0..part.rows() {
+            file.write_all(separator.as_bytes())?;
+            serde_json::to_writer(&mut *file, &Row { part: &part, row })?;
+            separator = ",\n";
+        }
+    }
+    // Without rows the opening bracket has not been written.
+    file.write_all(if separator == "[\n" { b"[]\n" } else { b"\n]\n" })
 }
 
 /// One object, its keys in the order of the columns.
@@ -40,7 +42,7 @@ impl Serialize for Row<'_> {
                 Cells::Seed(cells) | Cells::Count(cells) => {
                     object.serialize_entry(&column.name, &cells[self.row])?;
                 }
-                // JSON has no number that is not finite; the serialiser writes null.
+                // JSON cannot represent NaN and infinity; the serialiser writes null.
                 Cells::Number(cells) => object.serialize_entry(&column.name, &cells[self.row])?,
                 Cells::Flag(cells) => object.serialize_entry(&column.name, &cells[self.row])?,
             }

@@ -18,9 +18,9 @@
 //! | `comparisons.*` | methods by datasets, then all tables of the comparison | LaTeX, Markdown |
 //! | `tensorboard/COMPARISON/DATASET/METHOD/seedN/` | one event per evaluated round | TensorBoard |
 //!
-//! Metrics are in percent and carry their reading in their names: `hete_f1_pooled`. What was not
-//! measured is an empty field, `null`, or a missing value of a nullable column, never a number that
-//! stands for it.
+//! Metrics are in percent, and their names include the reading: `hete_f1_pooled`. A value that was
+//! not measured is an empty field, `null`, or a missing value of a nullable column, never a
+//! placeholder number.
 
 mod clients;
 mod comparisons;
@@ -52,11 +52,11 @@ use records::Records;
 use runs::{Run, runs};
 use std::path::{Path, PathBuf};
 
-/// Writes `views` in each of `formats` into the folder `to`, which is made if it is not there, and
-/// returns what was written. Each file is whole or not there; files that had their names are
-/// replaced.
+/// Writes `views` in each of `formats` into the folder `to`, which is created if necessary, and
+/// returns the paths of the written files. Each file is written atomically and replaces an earlier
+/// one.
 ///
-/// What a view does not hold is left out: predictions need [`Depth::Whole`](crate::Depth::Whole),
+/// Parts that were not read into a view are left out: predictions need [`Depth::Whole`](crate::Depth::Whole),
 /// rounds [`Depth::Rounds`](crate::Depth::Rounds).
 ///
 /// ```
@@ -70,20 +70,24 @@ use std::path::{Path, PathBuf};
 /// ```
 ///
 /// # Errors
-/// If the system refuses, or a format is asked for that the program was built without; then nothing
-/// is written.
+/// If writing fails, or if the program was built without one of the formats; then nothing is
+/// written.
 pub fn export(views: &[RunView], formats: &[Format], to: &Path) -> Result<Vec<PathBuf>> {
     prepare(formats, to)?;
     let runs = runs(views);
-    let all = || TABLES.iter().map(|(name, records)| (*name, records(&runs)));
     let mut written = Vec::new();
     for format in formats {
         match format {
-            Format::Csv => tables(all(), "csv", to, csv::write, &mut written)?,
-            Format::Json => tables(all().take(3), "json", to, json::write, &mut written)?,
+            Format::Csv => tables(run_tables(&runs), "csv", to, csv::write, &mut written)?,
+            // Predictions, the last table, have no JSON format.
+            Format::Json => {
+                tables(run_tables(&runs).take(3), "json", to, json::write, &mut written)?;
+            }
             #[cfg(feature = "parquet")]
-            Format::Parquet => tables(all(), "parquet", to, parquet::write, &mut written)?,
-            // Refused above.
+            Format::Parquet => {
+                tables(run_tables(&runs), "parquet", to, parquet::write, &mut written)?;
+            }
+            // `prepare` refused it.
             #[cfg(not(feature = "parquet"))]
             Format::Parquet => {}
             Format::Latex => document(&to.join("runs.tex"), &latex::document(&runs), &mut written)?,
@@ -111,28 +115,28 @@ pub fn export_comparisons(
 ) -> Result<Vec<PathBuf>> {
     prepare(formats, to)?;
     let named = comparisons::named(views);
-    let all = || COMPARED.iter().map(|(name, records)| (*name, records(&named)));
     let mut written = Vec::new();
     for format in formats {
         match format {
-            Format::Csv => tables(all(), "csv", to, csv::write, &mut written)?,
-            Format::Json => tables(all(), "json", to, json::write, &mut written)?,
+            Format::Csv => tables(comparison_tables(&named), "csv", to, csv::write, &mut written)?,
+            Format::Json => {
+                tables(comparison_tables(&named), "json", to, json::write, &mut written)?;
+            }
             #[cfg(feature = "parquet")]
-            Format::Parquet => tables(all(), "parquet", to, parquet::write, &mut written)?,
-            // Refused above.
+            Format::Parquet => {
+                tables(comparison_tables(&named), "parquet", to, parquet::write, &mut written)?;
+            }
+            // `prepare` refused it.
             #[cfg(not(feature = "parquet"))]
             Format::Parquet => {}
             Format::Latex => {
-                let of = |view: &ComparisonView| view.comparison.latex_with(metrics);
-                document(
-                    &to.join("comparisons.tex"),
-                    &views.iter().map(of).collect::<String>(),
-                    &mut written,
-                )?;
+                let all: String =
+                    views.iter().map(|view| view.comparison.latex_with(metrics)).collect();
+                document(&to.join("comparisons.tex"), &all, &mut written)?;
             }
             Format::Markdown => {
-                let of = |view: &ComparisonView| view.comparison.markdown_with(metrics);
-                let all: Vec<String> = views.iter().map(of).collect();
+                let all: Vec<String> =
+                    views.iter().map(|view| view.comparison.markdown_with(metrics)).collect();
                 document(&to.join("comparisons.md"), &all.join("\n"), &mut written)?;
             }
             Format::Tensorboard => {
@@ -143,10 +147,10 @@ pub fn export_comparisons(
     Ok(written)
 }
 
-/// Whether a file is a table in JSON that an export wrote: a list of rows that say first of what
-/// they are.
+/// Whether a file is a table in JSON written by an export: a list of rows that begin with a run or
+/// a comparison.
 ///
-/// One of them is called `clients.json`, as the results of an experiment are.
+/// The name is not enough: `clients.json` is also the name of the results of an experiment.
 pub fn is_table(path: &Path) -> bool {
     let mut start = [0; 32];
     let read =
@@ -157,7 +161,7 @@ pub fn is_table(path: &Path) -> bool {
         .any(|table| start.starts_with(table))
 }
 
-/// Makes the folder, if all formats can be written.
+/// Creates the folder if all formats can be written.
 fn prepare(formats: &[Format], to: &Path) -> Result<()> {
     if let Some(format) = formats.iter().find(|format| !format.is_built_in()) {
         return Err(Error::NotBuiltIn { what: format.title(), feature: format.name() });
@@ -165,41 +169,54 @@ fn prepare(formats: &[Format], to: &Path) -> Result<()> {
     Ok(boostfgl_disk::create_dir_all(to)?)
 }
 
-/// The rows of a table, part by part, so that a large one is never held as a whole.
+/// The rows of a table in parts, so that a large table is never in memory as a whole.
 type Parts<'a> = Box<dyn Iterator<Item = Records<'a>> + 'a>;
 
-/// A table: the name of its file and how it is made.
-type Source = (&'static str, for<'a> fn(&'a [Run<'a>]) -> Parts<'a>);
+/// A table of runs: the name of its file and the function that makes its rows.
+type RunSource = (&'static str, for<'a> fn(&'a [Run<'a>]) -> Parts<'a>);
 
-/// The last is the one with a row per node.
-const TABLES: [Source; 4] = [
+/// The tables of runs. The last has a row per node.
+const TABLES: [RunSource; 4] = [
     ("runs", summary::records),
     ("rounds", rounds::records),
     ("clients", clients::records),
     ("predictions", predictions::records),
 ];
 
-/// A table of comparisons.
-type Compared = (&'static str, for<'a> fn(&'a [Named<'a>]) -> Parts<'a>);
+/// A table of comparisons: the name of its file and the function that makes its rows.
+type ComparisonSource = (&'static str, for<'a> fn(&'a [Named<'a>]) -> Parts<'a>);
 
-const COMPARED: [Compared; 3] = [
+/// The tables of comparisons.
+const COMPARED: [ComparisonSource; 3] = [
     ("cells", comparisons::cells),
     ("differences", comparisons::differences),
     ("curves", comparisons::curves),
 ];
 
+/// The tables of runs, made one after the other.
+fn run_tables<'a>(runs: &'a [Run<'a>]) -> impl Iterator<Item = (&'static str, Parts<'a>)> {
+    TABLES.iter().map(|(name, records)| (*name, records(runs)))
+}
+
+/// The tables of comparisons, made one after the other.
+fn comparison_tables<'a>(
+    named: &'a [Named<'a>],
+) -> impl Iterator<Item = (&'static str, Parts<'a>)> {
+    COMPARED.iter().map(|(name, records)| (*name, records(named)))
+}
+
 /// Writes every table that has parts.
 fn tables<'a>(
     sources: impl Iterator<Item = (&'static str, Parts<'a>)>,
-    ending: &str,
+    extension: &str,
     to: &Path,
-    write: impl Fn(&Path, Parts<'a>) -> Result<()>,
+    write: fn(&Path, Parts<'_>) -> Result<()>,
     written: &mut Vec<PathBuf>,
 ) -> Result<()> {
     for (name, parts) in sources {
         let mut parts = parts.peekable();
         if parts.peek().is_some() {
-            let path = to.join(format!("{name}.{ending}"));
+            let path = to.join(format!("{name}.{extension}"));
             write(&path, Box::new(parts))?;
             written.push(path);
         }
@@ -207,6 +224,7 @@ fn tables<'a>(
     Ok(())
 }
 
+/// Writes a text file.
 fn document(path: &Path, text: &str, written: &mut Vec<PathBuf>) -> Result<()> {
     write_atomic(path, text.as_bytes())?;
     written.push(path.to_path_buf());

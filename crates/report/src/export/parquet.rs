@@ -1,4 +1,4 @@
-//! Typed columns in Parquet, packed with Snappy; a row group per part.
+//! Typed columns in Parquet, compressed with Snappy, with a row group per part.
 
 use super::Parts;
 use super::records::{Cells, Column, Records};
@@ -15,33 +15,46 @@ use std::sync::Arc;
 pub(super) fn write(path: &Path, parts: Parts<'_>) -> Result<()> {
     let mut parts = parts.peekable();
     let Some(first) = parts.peek() else { return Ok(()) };
-    let refused = |error: ParquetError| Error::io(path, std::io::Error::other(error));
-    let start = |file| -> Written<SerializedFileWriter<AtomicFile>> {
-        SerializedFileWriter::new(file, Arc::new(schema(first)?), Arc::new(properties()))
-    };
-    let mut file = start(AtomicFile::create(path)?).map_err(refused)?;
-    for part in parts.filter(|part| part.rows() > 0) {
-        row_group(&mut file, &part).map_err(refused)?;
-    }
-    Ok(file.into_inner().map_err(refused)?.finish()?)
+    let schema = schema(first);
+    let file = AtomicFile::create(path)?;
+    let file = schema
+        .and_then(|schema| row_groups(file, schema, parts))
+        .map_err(|error| Error::io(path, std::io::Error::other(error)))?;
+    Ok(file.finish()?)
 }
 
+/// Writes every part that has rows as a row group.
+fn row_groups<'a>(
+    file: AtomicFile,
+    schema: Type,
+    parts: impl Iterator<Item = Records<'a>>,
+) -> Written<AtomicFile> {
+    let mut file = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties()))?;
+    for part in parts.filter(|part| part.rows() > 0) {
+        row_group(&mut file, &part)?;
+    }
+    file.into_inner()
+}
+
+/// Compression, and the program as the creator of the file.
 fn properties() -> WriterProperties {
     let program = format!("boostfgl {}", env!("CARGO_PKG_VERSION"));
     WriterProperties::builder().set_compression(Compression::SNAPPY).set_created_by(program).build()
 }
 
+/// One field per column.
 fn schema(records: &Records<'_>) -> Written<Type> {
     let fields = records.columns.iter().map(|column| Ok(Arc::new(field(column)?)));
     Type::group_type_builder("schema").with_fields(fields.collect::<Written<_>>()?).build()
 }
 
+/// The name and type of a column.
 fn field(column: &Column<'_>) -> Written<Type> {
     let unsigned = LogicalType::integer(64, false);
     let (physical, logical) = match column.cells {
         Cells::Text(_) => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
         Cells::Seed(_) => (Physical::INT64, Some(unsigned)),
-        // Signed, since differences of counts are taken.
+        // Signed, so that readers can subtract counts.
         Cells::Count(_) => (Physical::INT64, None),
         Cells::Number(_) => (Physical::DOUBLE, None),
         Cells::Flag(_) => (Physical::BOOLEAN, None),
@@ -51,11 +64,14 @@ fn field(column: &Column<'_>) -> Written<Type> {
     builder.with_logical_type(logical).with_repetition(repetition).build()
 }
 
+/// Writes one part.
 fn row_group(file: &mut SerializedFileWriter<AtomicFile>, records: &Records<'_>) -> Written<()> {
     let mut group = file.next_row_group()?;
     for column in &records.columns {
-        let missing = || ParquetError::General(format!("the file has no column `{}`", column.name));
-        let mut writer = group.next_column()?.ok_or_else(missing)?;
+        let Some(mut writer) = group.next_column()? else {
+            let message = format!("the file has no column `{}`", column.name);
+            return Err(ParquetError::General(message));
+        };
         cells(&mut writer, column)?;
         writer.close()?;
     }
@@ -63,14 +79,13 @@ fn row_group(file: &mut SerializedFileWriter<AtomicFile>, records: &Records<'_>)
     Ok(())
 }
 
+/// Writes the cells of one column.
 fn cells(writer: &mut SerializedColumnWriter<'_>, column: &Column<'_>) -> Written<()> {
     match &column.cells {
-        Cells::Text(cells) => {
-            let bytes =
-                |text: &std::borrow::Cow<'_, str>| Ok(ByteArray::from(text.as_bytes().to_vec()));
-            values::<ByteArrayType, _>(writer, column, cells, bytes)
-        }
-        // The format keeps unsigned numbers in the bits of signed ones.
+        Cells::Text(cells) => values::<ByteArrayType, _>(writer, column, cells, |text| {
+            Ok(ByteArray::from(text.as_bytes().to_vec()))
+        }),
+        // The format stores unsigned numbers in the bits of signed ones.
         Cells::Seed(cells) => {
             values::<Int64Type, _>(writer, column, cells, |seed| Ok(seed.cast_signed()))
         }
@@ -89,7 +104,8 @@ fn cells(writer: &mut SerializedColumnWriter<'_>, column: &Column<'_>) -> Writte
     }
 }
 
-/// Values stand without gaps; a level of 1 or 0 per row says whether it has one.
+/// Writes the values that are present, and for an optional column a definition level per row: 1 if
+/// it has a value, 0 if not.
 fn values<T: DataType, V>(
     writer: &mut SerializedColumnWriter<'_>,
     column: &Column<'_>,

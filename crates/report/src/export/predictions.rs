@@ -5,15 +5,18 @@ use super::records::{Column, Records, keys};
 use super::runs::Run;
 use crate::SeedPredictions;
 
-/// A part per seed: the nodes of all seeds together may be more than one wants to hold twice.
+/// One part per seed, so that the predictions of all seeds are not copied at once.
 pub(super) fn records<'a>(runs: &'a [Run<'a>]) -> Parts<'a> {
-    let seeds = |run: &'a Run<'a>| {
-        let predictions = run.view.predictions.iter();
-        predictions.flat_map(|predictions| &predictions.seeds).map(move |seed| of_seed(run, seed))
-    };
-    Box::new(runs.iter().flat_map(seeds))
+    Box::new(runs.iter().flat_map(of_run))
 }
 
+/// The parts of a run.
+fn of_run<'a>(run: &'a Run<'a>) -> impl Iterator<Item = Records<'a>> {
+    let seeds = run.view.predictions.iter().flat_map(|predictions| &predictions.seeds);
+    seeds.map(move |seed| of_seed(run, seed))
+}
+
+/// The part of one seed.
 fn of_seed<'a>(run: &'a Run<'a>, seed: &'a SeedPredictions) -> Records<'a> {
     let rows = &seed.rows;
     let mut columns = keys(rows.iter().map(move |_| run));

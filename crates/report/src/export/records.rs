@@ -1,4 +1,4 @@
-//! Typed columns: what a table is before it becomes CSV, JSON or Parquet.
+//! Typed columns, from which CSV, JSON and Parquet are written.
 
 use super::runs::Run;
 use boostfgl_fairness::{HEADLINES, Headline, Reading};
@@ -14,7 +14,7 @@ pub(super) struct Records<'a> {
 #[derive(Debug)]
 pub(super) struct Column<'a> {
     pub(super) name: String,
-    /// Whether every row has a value: what identifies a row always has.
+    /// Whether every row has a value, as in columns that identify the row.
     #[cfg_attr(
         not(feature = "parquet"),
         expect(dead_code, reason = "only Parquet says so in the file")
@@ -23,23 +23,23 @@ pub(super) struct Column<'a> {
     pub(super) cells: Cells<'a>,
 }
 
-/// The values of a column; `None` where there is none.
+/// The values of a column; `None` where a value is missing.
 #[derive(Debug)]
 pub(super) enum Cells<'a> {
     /// Names.
     Text(Vec<Option<Cow<'a, str>>>),
-    /// Any number of 64 bits that is not to be calculated with.
+    /// Seeds: unsigned numbers of 64 bits.
     Seed(Vec<Option<u64>>),
-    /// What is counted.
+    /// Counts.
     Count(Vec<Option<u64>>),
-    /// What is measured.
+    /// Measured values.
     Number(Vec<Option<f64>>),
-    /// Yes or no.
+    /// Truth values.
     Flag(Vec<Option<bool>>),
 }
 
 impl Records<'_> {
-    /// How many rows there are.
+    /// The number of rows.
     pub(super) fn rows(&self) -> usize {
         self.columns.first().map_or(0, |column| match &column.cells {
             Cells::Text(cells) => cells.len(),
@@ -82,7 +82,7 @@ impl<'a> Column<'a> {
         Self::new(name, Cells::Flag(cells.collect()))
     }
 
-    /// The same, saying that every row has a value.
+    /// Marks that every row has a value.
     pub(super) fn required(self) -> Self {
         Self { required: true, ..self }
     }

@@ -1,22 +1,22 @@
-//! The runs of an export under names that tell them apart.
+//! The runs of an export under distinct names.
 
 use crate::{RunView, State};
 use std::collections::HashSet;
 
-/// A run and what every one of its rows is called.
+/// A run with the values that every one of its rows has.
 #[derive(Debug)]
 pub(super) struct Run<'a> {
     pub(super) view: &'a RunView,
-    /// The name of its folder; with a number if another run has the same.
+    /// The name of its folder, with a number if another run has the same.
     pub(super) name: String,
-    /// The dataset, if anything says so.
+    /// The dataset, if it is known.
     pub(super) dataset: Option<&'a str>,
     /// The method with its boosts.
     pub(super) method: String,
 }
 
 impl Run<'_> {
-    /// Where it stands, in a word.
+    /// Its state as a word.
     pub(super) fn state(&self) -> &'static str {
         match self.view.state() {
             State::Finished => "finished",
@@ -26,7 +26,7 @@ impl Run<'_> {
     }
 }
 
-/// Names the runs: the first of a name keeps it, others become `NAME-2` and so on.
+/// Gives the runs distinct names: `NAME`, `NAME-2` and so on.
 pub(super) fn runs(views: &[RunView]) -> Vec<Run<'_>> {
     let names = distinct(views.iter().map(|view| &view.name[..]));
     let named = views.iter().zip(names);
@@ -35,19 +35,20 @@ pub(super) fn runs(views: &[RunView]) -> Vec<Run<'_>> {
         .collect()
 }
 
-/// The same names, those that stood before with a number.
+/// Makes names distinct: the first of a name keeps it, others become `NAME-2` and so on.
 pub(super) fn distinct<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Vec<String> {
-    // A number must not make a name that a later one has by itself.
-    let mut taken: HashSet<String> = HashSet::new();
     let own: HashSet<&str> = names.clone().collect();
-    let named = |name: &str| {
+    let mut taken: HashSet<String> = HashSet::new();
+    let mut distinct = Vec::new();
+    for name in names {
+        // A numbered name must not equal the plain name of a later run.
         let numbered =
             (2u64..).map(|n| format!("{name}-{n}")).filter(|name| !own.contains(&name[..]));
         let free =
             std::iter::once(name.to_owned()).chain(numbered).find(|name| !taken.contains(name));
         let free = free.unwrap_or_default();
         taken.insert(free.clone());
-        free
-    };
-    names.map(named).collect()
+        distinct.push(free);
+    }
+    distinct
 }

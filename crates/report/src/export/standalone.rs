@@ -1,11 +1,11 @@
-//! A chart as a file of its own.
+//! Charts as SVG files.
 
-/// What the classes of charts look like on paper: plain values, since there is no page to take them
-/// from.
+/// The style of charts on paper. Its values are literal, because there is no page that defines
+/// variables.
 const STYLE: &str = include_str!("../chart/chart.css");
 
-/// An SVG that needs no page: the chart `svg` with the light style and a white ground in it. One
-/// that has a style already stays as it is.
+/// Adds the light style and a white background to the chart `svg`, so that it needs no page. An SVG
+/// that has a style is returned unchanged.
 ///
 /// ```
 /// let svg = boostfgl_report::export::standalone("<svg viewBox=\"0 0 9 9\"><circle class=\"dot c0\" r=\"4\"/></svg>");

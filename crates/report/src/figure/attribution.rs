@@ -1,4 +1,4 @@
-//! Whose loss training reduced.
+//! The share of minority nodes in the decrease of the training loss.
 
 use super::gather::{marks, named};
 use crate::Results;

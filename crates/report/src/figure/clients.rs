@@ -1,15 +1,16 @@
-//! What more clients cost.
+//! Scores by number of clients.
 
 use super::gather::over_setting;
 use crate::Results;
 use crate::chart::Chart;
-use boostfgl_fairness::{HEADLINES, Headline};
+use boostfgl_fairness::HEADLINES;
 
 pub(super) fn draw(results: &Results) -> Vec<Chart> {
-    let charts = |headline: &Headline| {
+    let mut charts = Vec::new();
+    for headline in [&HEADLINES.overall_f1, &HEADLINES.hete_min_f1] {
         let name = headline.title;
-        let (title, y) = (format!("{name} by number of clients"), format!("{name}, %"));
-        over_setting(results, "partition.clients", headline.key, [&title, "clients K", &y])
-    };
-    [&HEADLINES.overall_f1, &HEADLINES.hete_min_f1].into_iter().flat_map(charts).collect()
+        let about = [&format!("{name} by number of clients"), "clients K", &format!("{name}, %")];
+        charts.extend(over_setting(results, "partition.clients", headline.key, about));
+    }
+    charts
 }

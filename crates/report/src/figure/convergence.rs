@@ -1,8 +1,8 @@
 //! Scores over rounds.
 
-use super::gather::{along, band, datasets};
+use super::gather::{along, curve_chart, datasets};
 use crate::Results;
-use crate::chart::{Chart, Lines};
+use crate::chart::Chart;
 use boostfgl_fairness::{HEADLINES, Headline};
 
 pub(super) fn draw(results: &Results) -> Vec<Chart> {
@@ -16,10 +16,9 @@ pub(super) fn draw(results: &Results) -> Vec<Chart> {
 /// One metric over rounds on one dataset; `None` if no method has it.
 fn chart(results: &Results, dataset: &str, headline: &Headline) -> Option<Chart> {
     let mut lines = along(results, dataset, headline.key, 1.0);
-    // Rounds between evaluations are no gaps.
+    // Rounds without an evaluation must not interrupt the curve.
     lines.iter_mut().for_each(|line| line.points.retain(|point| point[1].is_finite()));
-    let title = format!("{} over rounds, {dataset}", headline.title);
-    let y = format!("{}, %", headline.title);
-    let chart = Lines { title, x: "round".into(), y, band: band(results), lines, mark: None };
-    (!chart.lines.is_empty()).then(|| chart.chart())
+    let about =
+        [&format!("{} over rounds", headline.title), "round", &format!("{}, %", headline.title)];
+    curve_chart(results, dataset, about, lines, None)
 }

@@ -1,4 +1,4 @@
-//! Edge-wise propagation reliability: how often messages harm, and by how much.
+//! Edge-wise propagation reliability: the share of harmful messages and the distribution of R.
 
 use super::gather::{datasets, labels, marks, rows};
 use crate::chart::{Chart, Dot, Dots};
@@ -24,49 +24,52 @@ pub(super) fn draw(results: &Results) -> Vec<Chart> {
     harmful.into_iter().map(|chart| chart.noted(note)).chain(distributions(results)).collect()
 }
 
-/// The percentiles that results hold, in their order.
+/// The percentiles in results, in the order of the series.
 const PERCENTILES: [u32; 9] = [1, 5, 10, 25, 50, 75, 90, 95, 99];
 
 /// A percentile of R in a group, averaged over seeds; `None` if no seed has it.
-fn mean_percentile<'a>(
-    rows: impl Iterator<Item = &'a ResultRow>,
-    group: &str,
-    percent: u32,
-) -> Option<f64> {
+fn mean_percentile(rows: &[&ResultRow], group: &str, percent: u32) -> Option<f64> {
     let key = format!("quantiles.{group}");
     let place = PERCENTILES.iter().position(|known| *known == percent)?;
-    let known = rows.filter_map(|row| *row.series.get(&key)?.get(place)?);
-    mean(&known.collect::<Vec<f64>>())
+    let values = rows.iter().filter_map(|row| *row.series.get(&key)?.get(place)?);
+    mean(&values.collect::<Vec<f64>>())
 }
 
-/// The spread of R in every group: median, the middle half and the middle nine tenths.
+/// The distribution of R in every group, one chart per dataset.
 fn distributions(results: &Results) -> Vec<Chart> {
+    datasets(results).iter().filter_map(|dataset| distribution(results, dataset)).collect()
+}
+
+/// Median, middle half and middle 90 % of R by group and method; `None` if no method has them.
+fn distribution(results: &Results, dataset: &str) -> Option<Chart> {
     let methods = labels(results);
-    let chart = |dataset: String| {
-        let mut dots = Vec::new();
-        for (group, name) in GROUPS {
-            for (series, method) in methods.iter().enumerate() {
-                let percentile =
-                    |percent: u32| mean_percentile(rows(results, &dataset, method), group, percent);
-                if let (Some(low), Some(q1), Some(median), Some(q3), Some(high)) =
-                    (percentile(5), percentile(25), percentile(50), percentile(75), percentile(95))
-                {
-                    let group = name.to_owned();
-                    let (interval, wide) = ([q1, q3], Some([low, high]));
-                    dots.push(Dot { group, series, mean: median, interval, wide });
-                }
-            }
+    let mut dots = Vec::new();
+    for (group, name) in GROUPS {
+        for (series, method) in methods.iter().enumerate() {
+            let rows: Vec<&ResultRow> = rows(results, dataset, method).collect();
+            dots.extend(dot(&rows, group, name, series));
         }
-        let chart = Dots {
-            title: format!("Reliability of messages, {dataset}"),
-            x: "R: what the receiver's loss would rise by without the message".to_owned(),
-            interval: "median, middle half, middle 90 %".to_owned(),
-            series: methods.clone(),
-            dots,
-            mark: Some(0.0),
-            first_colour: 0,
-        };
-        (!chart.dots.is_empty()).then(|| chart.chart())
+    }
+    let chart = Dots {
+        title: format!("Reliability of messages, {dataset}"),
+        x: "R: what the receiver's loss would rise by without the message".to_owned(),
+        interval: "median, middle half, middle 90 %".to_owned(),
+        series: methods,
+        dots,
+        mark: Some(0.0),
+        first_colour: 0,
     };
-    datasets(results).into_iter().filter_map(chart).collect()
+    (!chart.dots.is_empty()).then(|| chart.chart())
+}
+
+/// The distribution of R in one group under the name of the group; `None` if a percentile is
+/// missing.
+fn dot(rows: &[&ResultRow], group: &str, name: &str, series: usize) -> Option<Dot> {
+    Some(Dot {
+        group: name.to_owned(),
+        series,
+        mean: mean_percentile(rows, group, 50)?,
+        interval: [mean_percentile(rows, group, 25)?, mean_percentile(rows, group, 75)?],
+        wide: Some([mean_percentile(rows, group, 5)?, mean_percentile(rows, group, 95)?]),
+    })
 }

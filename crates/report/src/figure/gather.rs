@@ -1,10 +1,10 @@
-//! From rows to the series of a chart.
+//! Turns rows of results into the series of charts.
 
 use crate::chart::{Chart, Dot, Dots, Line, Lines};
 use crate::{ResultRow, Results};
 use boostfgl_fairness::{mean, sample_std};
 
-/// What a method is called in a legend.
+/// The name of a method in a legend.
 pub(super) fn label(row: &ResultRow) -> String {
     match row.varied.get("run") {
         Some(run) => format!("{} ({run})", row.method),
@@ -12,15 +12,17 @@ pub(super) fn label(row: &ResultRow) -> String {
     }
 }
 
+/// All datasets, in order of first appearance.
 pub(super) fn datasets(results: &Results) -> Vec<String> {
     results.distinct(|row| row.dataset.clone())
 }
 
+/// The labels of all methods, in order of first appearance.
 pub(super) fn labels(results: &Results) -> Vec<String> {
     results.distinct(label)
 }
 
-/// Seeds of one method on one dataset.
+/// The rows of one method on one dataset, one per seed.
 pub(super) fn rows<'a>(
     results: &'a Results,
     dataset: &'a str,
@@ -29,7 +31,7 @@ pub(super) fn rows<'a>(
     results.rows.iter().filter(move |row| row.dataset == dataset && label(row) == method)
 }
 
-/// How many seeds there are, as a band is named.
+/// The meaning of a band over seeds; empty for a single seed.
 pub(super) fn band(results: &Results) -> String {
     let seeds = results.distinct(|row| row.seed.to_string()).len();
     if seeds > 1 {
@@ -39,20 +41,31 @@ pub(super) fn band(results: &Results) -> String {
     }
 }
 
-/// The series `name` of every method on a dataset, place by place; `start` is the x of the first
-/// place.
+/// The series `name` of every method on a dataset that has a value. `start` is the x of the first
+/// entry.
 pub(super) fn along(results: &Results, dataset: &str, name: &str, start: f64) -> Vec<Line> {
-    let line = |method: &String| {
-        let series: Vec<&Vec<Option<f64>>> =
-            rows(results, dataset, method).filter_map(|row| row.series.get(name)).collect();
-        let longest = series.iter().map(|values| values.len()).max().unwrap_or(0);
-        let values = |at: usize| {
-            series.iter().filter_map(|values| values.get(at).copied().flatten()).collect()
-        };
-        Line::of(method.clone(), (0..longest).map(|at| (start + at as f64, values(at))))
-    };
-    let known = |line: &Line| line.points.iter().any(|point| point[1].is_finite());
-    labels(results).iter().map(line).filter(known).collect()
+    let methods = labels(results);
+    let lines = methods.iter().map(|method| series_line(results, dataset, method, name, start));
+    lines.filter(has_values).collect()
+}
+
+/// The entries of a series, averaged over the seeds of one method on one dataset.
+fn series_line(results: &Results, dataset: &str, method: &str, name: &str, start: f64) -> Line {
+    let series: Vec<&Vec<Option<f64>>> =
+        rows(results, dataset, method).filter_map(|row| row.series.get(name)).collect();
+    let longest = series.iter().map(|values| values.len()).max().unwrap_or(0);
+    let points = (0..longest).map(|at| (start + at as f64, entries(&series, at)));
+    Line::of(method, points)
+}
+
+/// Entry `at` of every series that has one.
+fn entries(series: &[&Vec<Option<f64>>], at: usize) -> Vec<f64> {
+    series.iter().filter_map(|values| values.get(at).copied().flatten()).collect()
+}
+
+/// Whether any point has a value.
+fn has_values(line: &Line) -> bool {
+    line.points.iter().any(|point| point[1].is_finite())
 }
 
 /// One chart of a series per dataset.
@@ -63,18 +76,38 @@ pub(super) fn curves(
     start: f64,
     mark: Option<f64>,
 ) -> Vec<Chart> {
-    let [title, x, y] = about;
-    let chart = |dataset: String| {
+    let mut charts = Vec::new();
+    for dataset in datasets(results) {
         let lines = along(results, &dataset, name, start);
-        let title = format!("{title}, {dataset}");
-        let chart =
-            Lines { title, x: x.to_owned(), y: y.to_owned(), band: band(results), lines, mark };
-        (!chart.lines.is_empty()).then(|| chart.chart())
-    };
-    datasets(results).into_iter().filter_map(chart).collect()
+        charts.extend(curve_chart(results, &dataset, about, lines, mark));
+    }
+    charts
 }
 
-/// The numbers called `column` of one method on one dataset, one per seed.
+/// A chart of curves on one dataset, from its title and the titles of its axes; `None` if no curve
+/// has a value.
+pub(super) fn curve_chart(
+    results: &Results,
+    dataset: &str,
+    [title, x, y]: [&str; 3],
+    lines: Vec<Line>,
+    mark: Option<f64>,
+) -> Option<Chart> {
+    if !lines.iter().any(has_values) {
+        return None;
+    }
+    let chart = Lines {
+        title: format!("{title}, {dataset}"),
+        x: x.to_owned(),
+        y: y.to_owned(),
+        band: band(results),
+        lines,
+        mark,
+    };
+    Some(chart.chart())
+}
+
+/// The values of a column of one method on one dataset, one per seed that has a value.
 pub(super) fn values(results: &Results, dataset: &str, method: &str, column: &str) -> Vec<f64> {
     rows(results, dataset, method).filter_map(|row| results.value(row, column)).collect()
 }
@@ -88,30 +121,32 @@ pub(super) fn marks(
     mark: Option<f64>,
 ) -> Vec<Chart> {
     let methods = labels(results);
-    let chart = |dataset: String| {
+    let mut charts = Vec::new();
+    for dataset in datasets(results) {
         let mut dots = Vec::new();
         for (column, name) in columns {
             for (series, method) in methods.iter().enumerate() {
                 dots.extend(dot(name, series, &values(results, &dataset, method, column)));
             }
         }
-        let title = format!("{title}, {dataset}");
-        let interval = band(results);
+        if dots.is_empty() {
+            continue;
+        }
         let chart = Dots {
-            title,
+            title: format!("{title}, {dataset}"),
             x: x.to_owned(),
-            interval,
+            interval: band(results),
             series: methods.clone(),
             dots,
             mark,
             first_colour: 0,
         };
-        (!chart.dots.is_empty()).then(|| chart.chart())
-    };
-    datasets(results).into_iter().filter_map(chart).collect()
+        charts.push(chart.chart());
+    }
+    charts
 }
 
-/// Mean and one standard deviation; `None` without numbers.
+/// Mean ± standard deviation; `None` without values.
 pub(super) fn dot(group: &str, series: usize, values: &[f64]) -> Option<Dot> {
     let (mean, std) = (mean(values)?, sample_std(values).unwrap_or(0.0));
     Some(Dot {
@@ -123,49 +158,38 @@ pub(super) fn dot(group: &str, series: usize, values: &[f64]) -> Option<Dot> {
     })
 }
 
-/// Columns with the names they have in a chart.
+/// Columns with their names in a chart, as [`marks`] takes them.
 pub(super) fn named(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
     pairs.iter().map(|(column, name)| ((*column).to_owned(), (*name).to_owned())).collect()
 }
 
-/// Curves over the numbers of one varied setting, one chart per dataset.
+/// Curves over the values of one varied setting, one chart per dataset.
 pub(super) fn over_setting(
     results: &Results,
     key: &str,
     column: &str,
     about: [&str; 3],
 ) -> Vec<Chart> {
-    let [title, x, y] = about;
-    let number = |row: &ResultRow| row.varied.get(key).and_then(|value| value.parse::<f64>().ok());
-    let mut steps: Vec<f64> = results.rows.iter().filter_map(number).collect();
+    let mut steps: Vec<f64> = results.rows.iter().filter_map(|row| setting(row, key)).collect();
     steps.sort_by(f64::total_cmp);
     steps.dedup();
-    let chart = |dataset: String| {
-        let line = |method: String| {
-            let at = |step: f64| {
-                let here =
-                    rows(results, &dataset, &method).filter(move |row| number(row) == Some(step));
+    let mut charts = Vec::new();
+    for dataset in datasets(results) {
+        let mut lines = Vec::new();
+        for method in labels(results) {
+            let own: Vec<&ResultRow> = rows(results, &dataset, &method).collect();
+            let points = steps.iter().map(|&step| {
+                let here = own.iter().filter(|row| setting(row, key) == Some(step));
                 (step, here.filter_map(|row| results.value(row, column)).collect())
-            };
-            Line::of(
-                method.clone(),
-                steps.iter().copied().map(at).collect::<Vec<(f64, Vec<f64>)>>(),
-            )
-        };
-        let lines: Vec<Line> = labels(results).into_iter().map(line).collect();
-        let known = lines.iter().any(|line| line.points.iter().any(|point| point[1].is_finite()));
-        let title = format!("{title}, {dataset}");
-        known.then(|| {
-            Lines {
-                title,
-                x: x.to_owned(),
-                y: y.to_owned(),
-                band: band(results),
-                lines,
-                mark: None,
-            }
-            .chart()
-        })
-    };
-    datasets(results).into_iter().filter_map(chart).collect()
+            });
+            lines.push(Line::of(&method[..], points));
+        }
+        charts.extend(curve_chart(results, &dataset, about, lines, None));
+    }
+    charts
+}
+
+/// A varied setting as a number; `None` if it is not one.
+fn setting(row: &ResultRow, key: &str) -> Option<f64> {
+    row.varied.get(key)?.parse().ok()
 }

@@ -1,23 +1,26 @@
-//! Gradient share disparity for any definition of the minority.
+//! Gradient share disparity by definition of the minority.
 
-use super::gather::{band, datasets, labels, values};
-use crate::chart::{Chart, Line, Lines};
+use super::gather::{curve_chart, datasets, labels, values};
+use crate::chart::{Chart, Line};
 use crate::{RATIOS, Results};
 
 pub(super) fn draw(results: &Results) -> Vec<Chart> {
-    let chart = |dataset: String| {
-        let line = |method: &String| {
-            let at = |q: f64| (q, values(results, &dataset, method, &format!("gsd.q{q}")));
-            Line::of(method.clone(), RATIOS.map(at))
-        };
-        let lines: Vec<Line> = labels(results).iter().map(line).collect();
-        let known = lines.iter().any(|line| line.points.iter().any(|point| point[1].is_finite()));
-        let (x, y) = (
-            "share of nodes that counts as minority, q".to_owned(),
-            "GSD of the last round".to_owned(),
-        );
-        let title = format!("Gradient share disparity by minority ratio, {dataset}");
-        known.then(|| Lines { title, x, y, band: band(results), lines, mark: Some(1.0) }.chart())
-    };
-    datasets(results).into_iter().filter_map(chart).collect()
+    datasets(results).iter().filter_map(|dataset| chart(results, dataset)).collect()
+}
+
+/// One curve per method on one dataset; `None` if no method has a value.
+fn chart(results: &Results, dataset: &str) -> Option<Chart> {
+    let lines = labels(results).iter().map(|method| line(results, dataset, method)).collect();
+    let about = [
+        "Gradient share disparity by minority ratio",
+        "share of nodes that counts as minority, q",
+        "GSD of the last round",
+    ];
+    curve_chart(results, dataset, about, lines, Some(1.0))
+}
+
+/// The disparity of one method for every ratio q.
+fn line(results: &Results, dataset: &str, method: &str) -> Line {
+    let points = RATIOS.map(|q| (q, values(results, dataset, method, &format!("gsd.q{q}"))));
+    Line::of(method, points)
 }

@@ -4,21 +4,19 @@ use super::gather::curves;
 use crate::Results;
 use crate::chart::Chart;
 
+/// The nodes from which distances are measured, by key in results and by name.
+const SOURCES: [(&str, &str); 3] = [
+    ("minority", "minority nodes"),
+    ("heterophilous", "heterophilous nodes"),
+    ("hete_min", "heterophilous minority nodes"),
+];
+
 pub(super) fn draw(results: &Results) -> Vec<Chart> {
-    let from = [
-        ("minority", "minority nodes"),
-        ("heterophilous", "heterophilous nodes"),
-        ("hete_min", "heterophilous minority nodes"),
-    ];
-    let chart = |(key, name): (&str, &str)| {
+    let mut charts = Vec::new();
+    for (key, name) in SOURCES {
         let title = format!("Error by distance from {name}");
-        curves(
-            results,
-            &format!("error.{key}"),
-            [&title, "hops", "test nodes predicted wrongly, %"],
-            0.0,
-            None,
-        )
-    };
-    from.into_iter().flat_map(chart).collect()
+        let about = [&title, "hops", "test nodes predicted wrongly, %"];
+        charts.extend(curves(results, &format!("error.{key}"), about, 0.0, None));
+    }
+    charts
 }

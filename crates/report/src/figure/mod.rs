@@ -1,8 +1,8 @@
-//! The figures of the paper, by name, drawn from what experiments measured — or from runs, as
-//! [`Results::of_runs`] sees them.
+//! The figures of the paper, by name. They are drawn from results of experiments, or of runs
+//! ([`Results::of_runs`]).
 //!
-//! A figure is one file and one line in [`FIGURES`]: results in, charts out, one per dataset or
-//! more. What was not measured leaves no chart.
+//! A figure is one file and one line in [`FIGURES`]: results in, one or more charts per dataset
+//! out. Values that were not measured leave no chart.
 
 mod alignment;
 mod attribution;
@@ -21,11 +21,13 @@ mod robustness;
 mod runtime;
 mod scores;
 
+pub(crate) use heatmap::sort_as_numbers;
+
 use crate::Results;
 use crate::chart::Chart;
 use boostfgl_fairness::diagnostics::DiagnosticKind;
 
-/// A figure: its name, the experiment that measures it, what it shows, and how it is drawn.
+/// A figure of the paper.
 #[derive(Clone, Copy, Debug)]
 pub struct Figure {
     /// The name on the command line.
@@ -34,10 +36,10 @@ pub struct Figure {
     pub experiment: &'static str,
     /// What it shows, in a line.
     pub about: &'static str,
-    /// The figure that would be the same picture of runs and comparisons; this one is then drawn of
-    /// its experiment alone.
+    /// The figure that gives the same picture for runs and comparisons. This one is then drawn for
+    /// its experiment only.
     pub same_as: Option<&'static str>,
-    /// The diagnostic whose findings it shows, if it shows any.
+    /// The diagnostic that it shows, if any.
     pub diagnostic: Option<DiagnosticKind>,
     draw: fn(&Results) -> Vec<Chart>,
 }
@@ -57,25 +59,20 @@ pub const FIGURES: [Figure; 17] = [
     Figure {
         name: "alignment",
         experiment: "alignment",
-        about: "do updates point where the minority wants to go?",
+        about: "do updates point in the direction that helps the minority?",
         ..of_diagnostic(DiagnosticKind::Dilution, alignment::draw)
     },
     of_diagnostic(DiagnosticKind::Attribution, attribution::draw),
     of_diagnostic(DiagnosticKind::Hardness, hardness::draw),
     figure("heatmap", "sensitivity", "how much do strengths and thresholds matter?", heatmap::draw),
-    figure(
-        "convergence",
-        "convergence",
-        "how fast do methods get where they end?",
-        convergence::draw,
-    ),
+    figure("convergence", "convergence", "how fast do methods converge?", convergence::draw),
     figure("runtime", "runtime", "what do methods cost?", runtime::draw),
     figure("clients", "clients", "what do more clients cost?", clients::draw),
     figure("privacy", "privacy", "what does noise in messages cost?", privacy::draw),
     figure(
         "robustness",
         "robustness",
-        "what do attacks cost, and whom do robust rules silence?",
+        "what do attacks cost, and which clients do robust rules silence?",
         robustness::draw,
     ),
     figure("table1", "table1", "the headline metrics of all methods", scores::draw),
@@ -89,6 +86,7 @@ pub const FIGURES: [Figure; 17] = [
     ),
 ];
 
+/// A figure of an experiment.
 const fn figure(
     name: &'static str,
     experiment: &'static str,
@@ -104,7 +102,7 @@ const fn of_diagnostic(which: DiagnosticKind, draw: fn(&Results) -> Vec<Chart>) 
     Figure { diagnostic: Some(which), ..figure(name, name, which.question(), draw) }
 }
 
-/// A figure that differs from another by the methods that its experiment runs, and by nothing else.
+/// A figure that differs from another only by the methods of its experiment.
 const fn of_experiment(same_as: &'static str, figure: Figure) -> Figure {
     Figure { same_as: Some(same_as), ..figure }
 }
@@ -115,7 +113,7 @@ impl Figure {
         FIGURES.iter().find(|figure| figure.name == name)
     }
 
-    /// Draws it; nothing if what it shows was not measured.
+    /// Draws its charts; empty if the values were not measured.
     pub fn charts(&self, results: &Results) -> Vec<Chart> {
         (self.draw)(results)
     }

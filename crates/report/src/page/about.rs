@@ -1,12 +1,12 @@
-//! What must be known before a number is believed: warnings first, then which nodes, split and
-//! round the numbers are about.
+//! What a reader needs to know before the numbers: warnings, then the nodes, the split and the
+//! round that they describe.
 
 use super::RunGroup;
 use crate::Block;
 use crate::markup::Markup;
 use crate::notes::{self, NotedRun};
 
-/// What is wrong with the runs though they ended; nothing if all is well.
+/// Warnings about finished runs; `None` if there are none.
 pub(super) fn warnings(runs: &RunGroup) -> Option<String> {
     let warned = notes::warned(&noted_runs(runs));
     let federating = runs.block.as_ref().map(Block::cost_of_federating).unwrap_or_default();
@@ -24,7 +24,7 @@ pub(super) fn warnings(runs: &RunGroup) -> Option<String> {
     Some(page.finish())
 }
 
-/// Minority classes, split, round and budget of the numbers that follow.
+/// Minority classes, split, round and budget.
 pub(super) fn section(runs: &RunGroup) -> Option<String> {
     let noted = noted_runs(runs);
     let mut facts: Vec<(String, String)> = notes::about(&noted)
@@ -48,14 +48,14 @@ pub(super) fn section(runs: &RunGroup) -> Option<String> {
     Some(page.finish())
 }
 
-/// The minority classes and how many test nodes they have, in a sentence.
+/// A sentence with the minority classes and their number of test nodes.
 pub(super) fn minority(runs: &RunGroup) -> Option<String> {
     let about = notes::about(&noted_runs(runs));
     let (name, parts) = about.into_iter().find(|(name, _)| *name == notes::MINORITY)?;
     Some(format!("{name}: {}.", parts.join(", ")))
 }
 
-/// The runs of a group, or the methods of a comparison.
+/// The runs of the group, or the methods of a comparison.
 fn noted_runs(runs: &RunGroup) -> Vec<NotedRun<'_>> {
     let noted: Vec<NotedRun<'_>> = runs
         .summaries()
@@ -70,7 +70,7 @@ fn noted_runs(runs: &RunGroup) -> Vec<NotedRun<'_>> {
     }
 }
 
-/// `fedavg 50×1`.
+/// Rounds × epochs of a run, such as `fedavg 50×1`.
 fn budget(run: &NotedRun<'_>) -> Option<String> {
     Some(format!("{} {}", run.label, run.budget()?))
 }

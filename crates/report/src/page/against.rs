@@ -1,4 +1,4 @@
-//! Runs against the first, group by group: who is ahead, who leans, and where nothing can be said.
+//! Differences to the base run by group of nodes, with how certain they are.
 
 use super::group_scores::{ALL, GroupScore, GroupScores};
 use super::verdict::verdict;
@@ -9,15 +9,15 @@ use crate::markup::Markup;
 use boostfgl_fairness::statistics::{Certainty, LEAST_PAIRS, Limit};
 use std::collections::BTreeSet;
 
-/// What a run is ahead of the base on one group.
+/// The difference of a run to the base on one group of nodes.
 struct Change {
     name: String,
     difference: Difference,
-    /// Whether the group is too small to be named in a sentence.
+    /// Whether the group is too small to be ranked.
     small: bool,
 }
 
-/// A run with what it is ahead of the base, group by group.
+/// A run with its difference to the base on every group.
 struct Other<'a> {
     label: &'a str,
     changes: Vec<Change>,
@@ -41,7 +41,8 @@ pub(super) fn against(runs: &RunGroup, base: &GroupScores, page: &mut Markup) ->
     Some(())
 }
 
-/// Every other run whose groups are known. On each group all of them are one runs of tests.
+/// The other runs whose scores by group are known. The tests of all runs on one group are a family:
+/// their p-values are adjusted together.
 fn others<'a>(runs: &'a RunGroup, base: &GroupScores) -> Vec<Other<'a>> {
     let rest = runs.group_scores.iter().zip(runs.labels()).skip(1);
     let known: Vec<(&GroupScores, &str)> = rest
@@ -57,13 +58,9 @@ fn others<'a>(runs: &'a RunGroup, base: &GroupScores) -> Vec<Other<'a>> {
                 group_scores.groups.iter().find(|other| other.name == group.name)
             })
             .collect();
-        let ahead = |other: &Option<&GroupScore>| {
-            let pair = |seed: &u64| {
-                Some(apart(*(*other)?.accuracy.seeds.get(seed)?, *group.accuracy.seeds.get(seed)?))
-            };
-            seeds.iter().filter_map(pair).collect::<Vec<f64>>()
-        };
-        let differences = Difference::family(&same.iter().map(ahead).collect::<Vec<_>>());
+        let paired: Vec<Vec<f64>> =
+            same.iter().map(|other| paired_differences(*other, group, &seeds)).collect();
+        let differences = Difference::family(&paired);
         for (other, difference) in others.iter_mut().zip(differences) {
             let (name, small) = (group.name.clone(), group.is_small(runs.min_group));
             other.changes.extend(difference.map(|difference| Change { name, difference, small }));
@@ -72,7 +69,18 @@ fn others<'a>(runs: &'a RunGroup, base: &GroupScores) -> Vec<Other<'a>> {
     others
 }
 
-/// The seeds of the table of paired differences, so that both say the same.
+/// The differences in accuracy to the base under each seed for which both have a value.
+fn paired_differences(
+    other: Option<&GroupScore>,
+    base: &GroupScore,
+    seeds: &BTreeSet<u64>,
+) -> Vec<f64> {
+    let Some(other) = other else { return Vec::new() };
+    let (other, base) = (&other.accuracy.seeds, &base.accuracy.seeds);
+    seeds.iter().filter_map(|seed| Some(apart(*other.get(seed)?, *base.get(seed)?))).collect()
+}
+
+/// The seeds of the table of paired differences, so that the verdict agrees with it.
 fn shared_seeds(runs: &RunGroup, base: &GroupScores) -> BTreeSet<u64> {
     let cells = runs.block.as_ref().and_then(|block| block.rows.first()).map(|row| &row.cells);
     match cells {
@@ -97,14 +105,9 @@ fn note(limit: Limit) -> String {
 }
 
 impl Other<'_> {
-    /// One sentence: groups by how sure their difference is.
+    /// One sentence: the groups on which the run differs from the base, by certainty.
     fn sentence(&self, base: &str) -> String {
-        let (label, ranked) = (self.label, || self.changes.iter().filter(|change| !change.small));
-        let list = |wanted: Certainty| -> Option<String> {
-            let groups = ranked().filter(|change| change.difference.certainty() == wanted);
-            let named: Vec<String> = groups.map(Change::named).collect();
-            (!named.is_empty()).then(|| format!("{} on {}", wanted.word(), named.join(", ")))
-        };
+        let label = self.label;
         let all =
             self.changes.iter().find(|change| change.name == ALL).map(|change| &change.difference);
         let Some(all) = all else {
@@ -112,24 +115,35 @@ impl Other<'_> {
         };
         let differ =
             [Certainty::Ahead, Certainty::LeansAhead, Certainty::Behind, Certainty::LeansBehind];
-        let said: Vec<String> = differ.into_iter().filter_map(list).collect();
-        if said.is_empty() {
+        let parts: Vec<String> =
+            differ.into_iter().filter_map(|certainty| self.groups_with(certainty)).collect();
+        if parts.is_empty() {
             let points = signed(all.mean);
             return format!(
                 "{label} against {base}: {} (all test nodes: {points} points of accuracy).",
                 all.certainty().word()
             );
         }
-        format!("{label} against {base}, accuracy: {}.", said.join("; "))
+        format!("{label} against {base}, accuracy: {}.", parts.join("; "))
+    }
+
+    /// The groups whose difference has this certainty, after its word; `None` without any. Groups
+    /// too small to be ranked are left out.
+    fn groups_with(&self, wanted: Certainty) -> Option<String> {
+        let ranked = self.changes.iter().filter(|change| !change.small);
+        let groups = ranked.filter(|change| change.difference.certainty() == wanted);
+        let named: Vec<String> = groups.map(Change::named).collect();
+        (!named.is_empty()).then(|| format!("{} on {}", wanted.word(), named.join(", ")))
     }
 }
 
 impl Change {
+    /// The group with its difference.
     fn named(&self) -> String {
         format!("{} ({} points)", self.name, signed(self.difference.mean))
     }
 
-    /// Its class on the page, and its text.
+    /// The CSS class and the text of its cell.
     fn shown(&self) -> (&'static str, String) {
         let certainty = self.difference.certainty();
         let class = match certainty {
@@ -147,14 +161,14 @@ impl Change {
     }
 }
 
-/// With its sign, which must not be lost where a difference is small; only zero has none.
+/// Points with their sign. Small differences have two digits so that their sign is meaningful.
 fn signed(points: f64) -> String {
     let digits = if points.abs() < 0.05 { 2 } else { 1 };
     let text = format!("{points:+.digits$}").replace('-', "−");
     if points.abs() < 0.005 { "0".to_owned() } else { text }
 }
 
-/// The differences of every group, coloured where something can be said.
+/// The differences on every group, coloured by certainty.
 fn table(runs: &RunGroup, base: &GroupScores, others: &[Other<'_>], page: &mut Markup) {
     page.raw("<div class=\"scroll\"><table class=\"changes\"><thead><tr>");
     let heads = ["group".to_owned(), "test nodes".to_owned(), format!("{}, accuracy %", runs.base)];

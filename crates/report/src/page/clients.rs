@@ -1,4 +1,4 @@
-//! Who is served how well: client by client.
+//! Scores by client.
 
 use super::{RunGroup, groups};
 use crate::markup::Markup;
@@ -9,7 +9,7 @@ pub(super) fn section(runs: &RunGroup) -> Option<String> {
         "Accuracy by client",
         "accuracy, %",
         |group_scores| &group_scores.clients,
-        |c| &c.accuracy,
+        |client| &client.accuracy,
     )?;
     let title = "Macro-F1 by client";
     let f1 = groups::draw(
@@ -17,7 +17,7 @@ pub(super) fn section(runs: &RunGroup) -> Option<String> {
         title,
         "macro-F1 over the classes present, %",
         |group_scores| &group_scores.clients,
-        |c| &c.macro_f1,
+        |client| &client.macro_f1,
     )?;
     let mut page = Markup::default();
     page.raw("<div class=\"charts\">");

@@ -1,4 +1,4 @@
-//! Methods against a base: paired differences, tests, ranks.
+//! Comparison of methods with a base: paired differences, tests, ranks.
 
 use super::{RULE, RunGroup};
 use crate::chart::{Dot, Dots, Ranks};
@@ -14,7 +14,7 @@ pub(super) fn section(runs: &RunGroup) -> Option<String> {
     Some(page.finish())
 }
 
-/// All datasets together.
+/// The comparison over all datasets together.
 pub(super) fn pooled(block: &Block, base: &str) -> String {
     let mut page = Markup::default();
     page.open("section", &[("id", &"pooled")]);
@@ -25,7 +25,7 @@ pub(super) fn pooled(block: &Block, base: &str) -> String {
     page.finish()
 }
 
-/// Differences of every method in every metric, and the ranks.
+/// Charts of the differences of every method in every metric, and of the ranks.
 fn differences(block: &Block, base: &str) -> String {
     let mut page = Markup::default();
     page.raw("<div class=\"charts\">");
@@ -50,7 +50,7 @@ fn differences(block: &Block, base: &str) -> String {
             series: others.iter().map(|row| row.label.clone()).collect(),
             dots,
             mark: Some(0.0),
-            // The base comes first and has the first colour everywhere else.
+            // In other charts the base has the first colour, and the others keep theirs.
             first_colour: usize::from(block.rows.first().is_some_and(|row| row.label == base)),
         };
         page.raw(&chart.chart().html());
@@ -65,7 +65,8 @@ fn differences(block: &Block, base: &str) -> String {
     page.finish()
 }
 
-/// The critical-difference diagram of a metric; with two methods the difference itself says more.
+/// The critical-difference diagram of a metric; `None` for two methods, whose difference is more
+/// informative.
 fn ranks(block: &Block, key: &str, title: &str) -> Option<String> {
     let ranks = block.ranks.get(key).filter(|ranks| ranks.blocks > 1 && block.rows.len() > 2)?;
     let named = block
@@ -92,7 +93,7 @@ fn ranks(block: &Block, key: &str, title: &str) -> Option<String> {
     Some(chart.chart().noted(note).html())
 }
 
-/// Every method and metric: mean, difference, interval, p-value.
+/// The table of every method and metric: mean, difference, interval, p-value.
 fn table(block: &Block, base: &str) -> String {
     let mut page = Markup::default();
     let head =
@@ -122,26 +123,31 @@ fn table(block: &Block, base: &str) -> String {
 
 /// Mean, difference, its interval, p-value and verdict of one metric.
 fn cells(row: &BlockRow, key: &str) -> [String; 5] {
-    let none = || "–".to_owned();
-    let Some(metric) = row.metrics.get(key) else { return std::array::from_fn(|_| none()) };
+    let Some(metric) = row.metrics.get(key) else { return std::array::from_fn(|_| dash()) };
     let mean = match (metric.mean, metric.std) {
         (Some(mean), Some(std)) => format!("{mean:.2} ± {std:.2}"),
         (Some(mean), None) => format!("{mean:.2}"),
         _ => missing(row),
     };
-    let difference = metric.difference.map_or_else(none, |d| format!("{:+.2}", d.mean));
+    let difference = metric.difference.map_or_else(dash, |d| format!("{:+.2}", d.mean));
     let interval = metric.difference.and_then(|d| d.interval);
-    let interval = interval.map_or_else(none, |i| format!("{:+.2} to {:+.2}", i.lo, i.hi));
-    let p = metric.difference.and_then(|d| d.p_holm).map_or_else(none, p_value);
-    let verdict = metric.difference.map_or_else(none, |d| d.certainty().word().to_owned());
+    let interval = interval.map_or_else(dash, |i| format!("{:+.2} to {:+.2}", i.lo, i.hi));
+    let p = metric.difference.and_then(|d| d.p_holm).map_or_else(dash, p_value);
+    let verdict = metric.difference.map_or_else(dash, |d| d.certainty().word().to_owned());
     [mean, difference, interval, p, verdict]
 }
 
+/// The text of a cell without a value.
+fn dash() -> String {
+    "–".to_owned()
+}
+
+/// Three decimals, or scientific notation for smaller values.
 fn p_value(p: f64) -> String {
     if p >= 0.001 { format!("{p:.3}") } else { format!("{p:.1e}") }
 }
 
-/// Why there is no number.
+/// The reason why there is no number.
 fn missing(row: &BlockRow) -> String {
     let reason = row.cells.iter().find_map(|cell| match &cell.outcome {
         crate::Outcome::OverBudget { .. } => Some("over budget (estimate)"),

@@ -7,7 +7,7 @@ use crate::{Point, RunView};
 use boostfgl_fairness::{Group, HEADLINES, Headline};
 use std::collections::BTreeMap;
 
-/// A number of a round that is drawn.
+/// A value of a round that is drawn.
 #[derive(Clone, Copy)]
 enum Shown {
     Metric(&'static Headline),
@@ -15,6 +15,7 @@ enum Shown {
 }
 
 impl Shown {
+    /// The title of its chart.
     fn title(self) -> String {
         match self {
             Self::Metric(headline) if headline.group == Group::All => headline.title.to_owned(),
@@ -23,7 +24,7 @@ impl Shown {
         }
     }
 
-    /// The name of the axis.
+    /// The title of the axis.
     fn axis(self) -> String {
         match self {
             Self::Metric(headline) => format!("{}, %", headline.metric.title()),
@@ -31,6 +32,7 @@ impl Shown {
         }
     }
 
+    /// How to read its chart.
     fn note(self) -> &'static str {
         match self {
             Self::Metric(_) => "",
@@ -38,6 +40,7 @@ impl Shown {
         }
     }
 
+    /// Its value in a round.
     fn value(self, point: &Point) -> Option<f64> {
         match self {
             Self::Metric(headline) => *point.scores.get(headline),
@@ -50,6 +53,7 @@ pub(super) fn section(runs: &RunGroup) -> Option<String> {
     charts(&runs.curves)
 }
 
+/// A chart of every value; `None` without an evaluated round.
 fn charts(curves: &[Curve]) -> Option<String> {
     let seeds = curves.iter().map(|curve| curve.seeds.len()).max()?;
     if curves.iter().all(|curve| curve.seeds.iter().all(|(_, points)| points.is_empty())) {
@@ -75,24 +79,25 @@ fn charts(curves: &[Curve]) -> Option<String> {
     Some(format!("<div class=\"charts\">{html}</div>"))
 }
 
-/// Mean and spread over seeds in every round.
+/// Mean and standard deviation over seeds in every round.
 fn line(curve: &Curve, shown: Shown) -> Line {
     let mut rounds: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
     for point in curve.seeds.iter().flat_map(|(_, points)| points) {
         rounds.entry(point.round).or_default().extend(shown.value(point).filter(|x| x.is_finite()));
     }
-    // Where a seed stops early, the mean of the others would look like a jump.
+    // Rounds that some seeds did not reach are left out: the mean over fewer seeds would jump.
     let most = rounds.values().map(Vec::len).max().unwrap_or(0);
     rounds.retain(|_, values| values.len() == most);
     Line::of(curve.label.clone(), rounds.into_iter().map(|(round, values)| (round as f64, values)))
 }
 
-/// A run that may still continue: its progress, its latest scores, its curves.
+/// The progress, latest scores and curves of a run that may still be training.
 pub(super) fn live(view: &RunView) -> String {
     let mut page = Markup::default();
-    let (done, of) = view.progress();
-    let stands = of.map_or(format!("{done} rounds"), |of| format!("{done} of {of} rounds"));
-    page.text("p", &[("class", &"stands")], &stands);
+    let (done, total) = view.progress();
+    let progress =
+        total.map_or(format!("{done} rounds"), |total| format!("{done} of {total} rounds"));
+    page.text("p", &[("class", &"stands")], &progress);
     let curve = Curve::of(view, &view.label());
     let rows: Vec<Vec<String>> =
         curve.seeds.iter().filter_map(|(seed, points)| latest(*seed, points)).collect();
@@ -104,17 +109,16 @@ pub(super) fn live(view: &RunView) -> String {
     } else {
         page.table(&head, &rows);
     }
-    // Seed by seed: they are not equally far.
-    let apart = |(seed, points): (u64, Vec<Point>)| Curve {
-        label: format!("seed {seed}"),
-        seeds: vec![(seed, points)],
-    };
-    let curves: Vec<Curve> = curve.seeds.into_iter().map(apart).collect();
+    // One curve per seed, since some seeds have more rounds than others.
+    let mut curves = Vec::new();
+    for (seed, points) in curve.seeds {
+        curves.push(Curve { label: format!("seed {seed}"), seeds: vec![(seed, points)] });
+    }
     page.raw(&charts(&curves).unwrap_or_default());
     page.finish()
 }
 
-/// The last evaluated round of a seed.
+/// The table row of the last evaluated round of a seed.
 fn latest(seed: u64, points: &[Point]) -> Option<Vec<String>> {
     let point = points.last()?;
     let mut row = vec![seed.to_string(), point.round.to_string(), format!("{:.4}", point.loss)];

@@ -1,8 +1,8 @@
-//! Time, memory, bytes.
+//! Time, memory and traffic.
 
 use super::RunGroup;
 use crate::markup::Markup;
-use crate::{Block, Round};
+use crate::{Block, BlockRow, Round};
 
 pub(super) fn section(runs: &RunGroup) -> Option<String> {
     let mut page = Markup::default();
@@ -12,21 +12,20 @@ pub(super) fn section(runs: &RunGroup) -> Option<String> {
             let seeds = summary.seeds.len().max(1) as f64;
             let rounds =
                 runs.views[at].rounds.as_ref().map_or(&[][..], |rounds| &rounds.rounds[..]);
-            let share = |bytes: u64| per_round(bytes, rounds);
             vec![
                 label.to_owned(),
                 format!("{:.2}", summary.wall_seconds / seeds),
                 format!("{:.2}", summary.cpu_seconds / seeds),
                 format!("{:.2}", summary.train_cpu_seconds / seeds),
                 format!("{:.0}", summary.peak_rss_mib),
-                share(summary.bytes.up),
-                share(summary.bytes.down),
+                per_round(summary.bytes.up, rounds),
+                per_round(summary.bytes.down, rounds),
                 megabytes((summary.bytes.up + summary.bytes.down) as f64 / seeds),
             ]
         })
         .collect();
     if rows.is_empty() {
-        return runs.block.as_ref().map(of_cells);
+        return runs.block.as_ref().map(comparison);
     }
     let head = [
         "method",
@@ -48,33 +47,25 @@ pub(super) fn section(runs: &RunGroup) -> Option<String> {
     Some(page.finish())
 }
 
+/// Bytes as MB with two decimals.
 fn megabytes(bytes: f64) -> String {
     format!("{:.2}", bytes / 1e6)
 }
 
-/// Bytes by how often a client took part.
+/// The bytes per participation of a client in a round, as MB.
 fn per_round(bytes: u64, rounds: &[Round]) -> String {
-    let parts: usize = rounds.iter().map(|round| round.clients.len()).sum();
-    if parts == 0 { "–".to_owned() } else { megabytes(bytes as f64 / parts as f64) }
+    let participations: usize = rounds.iter().map(|round| round.clients.len()).sum();
+    if participations == 0 {
+        "–".to_owned()
+    } else {
+        megabytes(bytes as f64 / participations as f64)
+    }
 }
 
-/// The cost of the cells of a comparison.
-fn of_cells(block: &Block) -> String {
+/// The cost of the cells of a comparison, by method.
+fn comparison(block: &Block) -> String {
     let mut page = Markup::default();
-    let known = |value: Option<f64>, digits: usize| {
-        value.map_or("–".to_owned(), |value| format!("{value:.digits$}"))
-    };
-    let row = |row: &crate::BlockRow| {
-        let cost = &row.cost;
-        vec![
-            row.label.clone(),
-            known(cost.cpu_seconds, 2),
-            known(cost.peak_rss_mib, 0),
-            cost.bytes_up.map_or("–".to_owned(), megabytes),
-            cost.bytes_down.map_or("–".to_owned(), megabytes),
-        ]
-    };
-    let rows: Vec<Vec<String>> = block.rows.iter().map(row).collect();
+    let rows: Vec<Vec<String>> = block.rows.iter().map(cells).collect();
     let head = [
         "method",
         "processor, s per seed",
@@ -84,4 +75,21 @@ fn of_cells(block: &Block) -> String {
     ];
     page.table(&head.map(str::to_owned), &rows);
     page.finish()
+}
+
+/// The table row of one method.
+fn cells(row: &BlockRow) -> Vec<String> {
+    let cost = &row.cost;
+    vec![
+        row.label.clone(),
+        decimals(cost.cpu_seconds, 2),
+        decimals(cost.peak_rss_mib, 0),
+        cost.bytes_up.map_or("–".to_owned(), megabytes),
+        cost.bytes_down.map_or("–".to_owned(), megabytes),
+    ]
+}
+
+/// A number with this many decimals, or a dash where there is no value.
+fn decimals(value: Option<f64>, digits: usize) -> String {
+    value.map_or("–".to_owned(), |value| format!("{value:.digits$}"))
 }

@@ -1,13 +1,11 @@
-//! What diagnostics found: the figures of the experiments, drawn from these runs.
+//! The figures of diagnostics, drawn from the runs of the page.
 
 use super::RunGroup;
 use crate::figure::FIGURES;
 use crate::{Results, RunView};
 
 pub(super) fn section(runs: &RunGroup) -> Option<String> {
-    let watched =
-        |view: &RunView| view.diagnostics.as_ref().is_some_and(|found| !found.seeds.is_empty());
-    if !runs.views.iter().any(watched) {
+    if !runs.views.iter().any(has_diagnostics) {
         return None;
     }
     // `gsd-q` repeats `gsd` for other definitions of the minority.
@@ -18,4 +16,9 @@ pub(super) fn section(runs: &RunGroup) -> Option<String> {
         .map(|chart| chart.html())
         .collect();
     (!charts.is_empty()).then(|| format!("<div class=\"charts\">{charts}</div>"))
+}
+
+/// Whether the results of any diagnostic were recorded.
+fn has_diagnostics(view: &RunView) -> bool {
+    view.diagnostics.as_ref().is_some_and(|found| !found.seeds.is_empty())
 }

@@ -1,4 +1,4 @@
-//! How groups of nodes and clients fared, with how sure that is, from the predictions of a run.
+//! Scores of groups of nodes and of clients with intervals, from the predictions of a run.
 
 use crate::{RunView, SeedPredictions};
 use boostfgl_fairness::frame::{FrameOptions, FrameRow};
@@ -6,17 +6,19 @@ use boostfgl_fairness::{Facts, FrameMetric, Grouping, MetricFrame, mean, sample_
 use boostfgl_graph::{Labels, Role};
 use std::collections::BTreeMap;
 
-/// Draws of the bootstrap over all that is drawn, and the most and least per interval. A report may
-/// cost a few percent of its run and no more: where fewer draws than the least would remain,
-/// macro-F1 has no intervals.
+/// The budget of the bootstrap in drawn nodes, over all intervals together. It keeps the cost of a
+/// report at a few percent of that of its run.
 const DRAWN: usize = 60_000_000;
+/// The most bootstrap draws per interval.
 const MOST: usize = 200;
+/// The fewest bootstrap draws per interval. If the budget does not suffice for them, macro-F1 has
+/// no intervals.
 const LEAST: usize = 60;
 
 /// The groupings that are measured.
 const GROUPINGS: [&str; 3] = ["heterophilous", "minority", "minority*heterophilous"];
 
-/// The groups of them that are shown: how, and what they are called there.
+/// The groups that are shown: their name in the report and their name in a frame.
 const GROUPS: [(&str, &str); 6] = [
     ("homophilous", "homophilous"),
     ("heterophilous", "heterophilous"),
@@ -26,11 +28,10 @@ const GROUPS: [(&str, &str); 6] = [
     ("heterophilous minority", "minority × heterophilous"),
 ];
 
-/// What all nodes together are called.
+/// The name of all nodes together.
 pub(super) const ALL: &str = "all test nodes";
 
-/// What nodes are called of which nothing says whether they are heterophilous. Where there are
-/// none, the group is not shown.
+/// The name of the nodes whose homophily is not known. The group is shown only if it has nodes.
 pub(super) const UNKNOWN: &str = "of unknown homophily";
 
 /// Groups and clients of one run.
@@ -40,28 +41,30 @@ pub(super) struct GroupScores {
     pub(super) clients: Vec<GroupScore>,
 }
 
-/// How one group fared. Percent.
+/// The scores of one group, in percent.
 #[derive(Debug, Default)]
 pub(super) struct GroupScore {
     pub(super) name: String,
-    /// Test nodes, the mean over seeds.
+    /// The number of test nodes, averaged over seeds.
     pub(super) nodes: f64,
-    /// The fewest test nodes that accuracy counts under a seed that has any.
+    /// The fewest test nodes counted under a seed, among the seeds that have any.
     least: Option<usize>,
-    pub(super) accuracy: Known,
-    pub(super) macro_f1: Known,
+    pub(super) accuracy: SeedScores,
+    pub(super) macro_f1: SeedScores,
 }
 
-/// A number under each seed.
+/// A score under each seed.
 #[derive(Debug, Default)]
-pub(super) struct Known {
+pub(super) struct SeedScores {
     pub(super) seeds: BTreeMap<u64, f64>,
-    /// Ends of the seeds' intervals.
+    /// The lower ends of the seeds' intervals.
     lows: Vec<f64>,
+    /// The upper ends of the seeds' intervals.
     highs: Vec<f64>,
 }
 
-impl Known {
+impl SeedScores {
+    /// Adds the score under one seed, if it has a value.
     fn add(&mut self, seed: u64, row: &FrameRow) {
         let Some(value) = row.value else { return };
         self.seeds.insert(seed, 100.0 * value);
@@ -89,7 +92,7 @@ impl Known {
         ends.filter(|_| self.lows.len() == self.seeds.len()).map(|(low, high)| [low, high])
     }
 
-    /// `81.2 ± 0.4`.
+    /// Mean and standard deviation, such as `81.2 ± 0.4`.
     pub(super) fn shown(&self) -> String {
         match (self.mean(), self.std()) {
             (mean, _) if !mean.is_finite() => "–".to_owned(),
@@ -100,14 +103,13 @@ impl Known {
 }
 
 impl GroupScores {
-    /// Evaluates the predictions of a run; `None` if there are none, or they make no sense.
+    /// Evaluates the predictions of a run; `None` if there are none, or they are not valid.
     pub(super) fn of(view: &RunView) -> Option<Self> {
         let predictions =
             view.predictions.as_ref().filter(|predictions| !predictions.seeds.is_empty())?;
-        let test =
-            |seed: &SeedPredictions| seed.rows.iter().filter(|row| row.split == Role::Test).count();
-        // All nodes, the two halves of three groupings, and the clients, for every seed.
-        let nodes: usize = predictions.seeds.iter().map(test).sum::<usize>() * 8;
+        // For every seed each node is drawn eight times: among all nodes, twice in each of the
+        // three groupings, and for its client.
+        let nodes: usize = predictions.seeds.iter().map(test_nodes).sum::<usize>() * 8;
         let draws =
             Some((DRAWN / nodes.max(1)).min(MOST)).filter(|draws| *draws >= LEAST).unwrap_or(0);
         let classes = view
@@ -129,6 +131,7 @@ impl GroupScores {
         Some(group_scores)
     }
 
+    /// Adds the scores under one seed; `None` if its predictions are not valid.
     fn seed(
         &mut self,
         seed: &SeedPredictions,
@@ -143,12 +146,13 @@ impl GroupScores {
                 self.groups[0].add(seed.seed, &overall(&frames[0]), &overall(&frames[1]));
             }
             for (accuracy, f1) in frames[0].rows.iter().zip(&frames[1].rows) {
-                if let Some(place) = GROUPS.iter().position(|(_, name)| *name == accuracy.group) {
-                    self.groups[place + 1].add(seed.seed, accuracy, f1);
+                // The first group is that of all nodes.
+                if let Some(at) = GROUPS.iter().position(|(_, name)| *name == accuracy.group) {
+                    self.groups[at + 1].add(seed.seed, accuracy, f1);
                 }
             }
         }
-        // There may be more clients than a frame has groups; the rest is still worth showing.
+        // With more clients than a frame may have groups, only the groups of nodes are shown.
         let Some(frames) = measure(&facts, "client", draws) else { return Some(()) };
         for (accuracy, f1) in frames[0].rows.iter().zip(&frames[1].rows) {
             let name = accuracy.group.replace('=', " ");
@@ -163,7 +167,13 @@ impl GroupScores {
     }
 }
 
+/// The number of test nodes of one seed.
+fn test_nodes(seed: &SeedPredictions) -> usize {
+    seed.rows.iter().filter(|row| row.split == Role::Test).count()
+}
+
 impl GroupScore {
+    /// Adds the scores under one seed.
     fn add(&mut self, seed: u64, accuracy: &FrameRow, macro_f1: &FrameRow) {
         self.nodes += accuracy.nodes as f64;
         if accuracy.counted > 0 {
@@ -174,12 +184,12 @@ impl GroupScore {
         self.macro_f1.add(seed, macro_f1);
     }
 
-    /// Whether it has too few test nodes to be ranked, under any seed that has some of them.
+    /// Whether any seed with nodes of the group has too few of them to rank it.
     pub(super) fn is_small(&self, min_group: usize) -> bool {
         self.least.is_none_or(|least| least < min_group)
     }
 
-    /// Its name, with what is to be known of its size.
+    /// Its name, with a remark if it is small or empty.
     pub(super) fn named(&self, min_group: usize) -> String {
         match self.least {
             None => format!("{} (no such node)", self.name),
@@ -189,7 +199,7 @@ impl GroupScore {
     }
 }
 
-/// All nodes together as a row.
+/// The scores of all nodes together as a row of the frame.
 fn overall(frame: &MetricFrame) -> FrameRow {
     let (nodes, counted, value, interval) =
         (frame.nodes, frame.counted, frame.overall, frame.overall_interval);
@@ -199,12 +209,12 @@ fn overall(frame: &MetricFrame) -> FrameRow {
 /// Accuracy and macro-F1 by a grouping.
 fn measure(facts: &Facts<'_>, grouping: &str, draws: usize) -> Option<Vec<MetricFrame>> {
     let metrics = [FrameMetric::accuracy(), FrameMetric::macro_f1()];
-    // What is too small is decided where it is shown.
+    // Small groups are marked by the report, which has its own limit.
     let options = FrameOptions { draws, ..FrameOptions::default() };
     MetricFrame::measure(facts, &Grouping::parse(grouping).ok()?, &metrics, options).ok()
 }
 
-/// The test nodes of one seed as frames want them.
+/// The test nodes of one seed, column by column, as frames take them.
 struct Answers {
     truth: Labels,
     prediction: Vec<u32>,
@@ -217,33 +227,29 @@ struct Answers {
 }
 
 impl Answers {
+    /// The test nodes of one seed; `None` if their labels are not valid.
     fn of(seed: &SeedPredictions, classes: Option<&[String]>) -> Option<Self> {
         let rows: Vec<_> = seed.rows.iter().filter(|row| row.split == Role::Test).collect();
-        let mut names: Vec<String> = classes.unwrap_or_default().to_vec();
-        let mut number: BTreeMap<String, u32> =
-            (0..).zip(&names).map(|(class, name)| (name.clone(), class)).collect();
-        let mut class = |name: &str| {
-            *number.entry(name.to_owned()).or_insert_with(|| {
-                names.push(name.to_owned());
-                names.len() as u32 - 1
-            })
-        };
-        let truth: Vec<Option<u32>> =
-            rows.iter().map(|row| row.label.as_deref().map(&mut class)).collect();
-        let prediction = rows.iter().map(|row| class(&row.prediction)).collect();
+        let mut classes = ClassNumbers::new(classes.unwrap_or_default());
+        let truth: Vec<Option<u32>> = rows
+            .iter()
+            .map(|row| row.label.as_deref().map(|label| classes.number(label)))
+            .collect();
+        let prediction = rows.iter().map(|row| classes.number(&row.prediction)).collect();
         Some(Self {
-            truth: Labels::new(truth, names).ok()?,
+            truth: Labels::new(truth, classes.names).ok()?,
             prediction,
             nodes: (0..rows.len() as u32).collect(),
             client: rows.iter().map(|row| row.client).collect(),
             minority: rows.iter().map(|row| row.minority).collect(),
             heterophilous: rows.iter().map(|row| row.heterophilous == Some(true)).collect(),
             homophily_unknown: rows.iter().map(|row| row.heterophilous.is_none()).collect(),
-            // Nothing here is grouped by degree, which predictions do not hold.
+            // Predictions have no degrees, and no grouping here uses them.
             degree: vec![0; rows.len()],
         })
     }
 
+    /// The columns as a frame takes them.
     fn facts(&self) -> Facts<'_> {
         Facts {
             truth: &self.truth,
@@ -256,5 +262,27 @@ impl Answers {
             degree: &self.degree,
             columns: &[],
         }
+    }
+}
+
+/// The numbers of classes by name. Names that the partition does not list are appended.
+struct ClassNumbers {
+    names: Vec<String>,
+    numbers: BTreeMap<String, u32>,
+}
+
+impl ClassNumbers {
+    /// Numbers these names in their order.
+    fn new(names: &[String]) -> Self {
+        let numbers = (0..).zip(names).map(|(number, name)| (name.clone(), number)).collect();
+        Self { names: names.to_vec(), numbers }
+    }
+
+    /// The number of a class, which is new if its name is.
+    fn number(&mut self, name: &str) -> u32 {
+        *self.numbers.entry(name.to_owned()).or_insert_with(|| {
+            self.names.push(name.to_owned());
+            self.names.len() as u32 - 1
+        })
     }
 }

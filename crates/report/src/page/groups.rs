@@ -1,7 +1,7 @@
-//! Metric × group, with intervals.
+//! Scores by group of nodes, with intervals.
 
 use super::RunGroup;
-use super::group_scores::{GroupScore, GroupScores, Known};
+use super::group_scores::{GroupScore, GroupScores, SeedScores};
 use crate::chart::{Dot, Dots};
 
 pub(super) fn section(runs: &RunGroup) -> Option<String> {
@@ -18,55 +18,51 @@ pub(super) fn section(runs: &RunGroup) -> Option<String> {
             "Macro-F1 by group",
             "macro-F1 over the classes present, %",
             |group_scores| &group_scores.groups,
-            |g| &g.macro_f1,
+            |group| &group.macro_f1,
         )?,
     ];
     Some(format!("<div class=\"charts\">{}</div>", charts.concat()))
 }
 
-/// More rows than this are a wall, not a picture.
+/// The most groups in a chart; more rows would not be readable.
 const MOST: usize = 60;
 
-/// A number of every group of every run, the first [`MOST`] of them; `None` without predictions.
+/// The chart of one score of the first [`MOST`] groups of every run; `None` without predictions.
 pub(super) fn draw(
     runs: &RunGroup,
     title: &str,
     x: &str,
     groups: fn(&GroupScores) -> &Vec<GroupScore>,
-    number: fn(&GroupScore) -> &Known,
+    score: fn(&GroupScore) -> &SeedScores,
 ) -> Option<String> {
+    let known: Vec<(usize, &GroupScores)> = runs
+        .group_scores
+        .iter()
+        .enumerate()
+        .filter_map(|(series, group_scores)| Some((series, group_scores.as_ref()?)))
+        .collect();
+    let all = groups(known.first()?.1);
     let (mut dots, mut empty) = (Vec::new(), Vec::new());
-    let group_scores = || {
-        runs.group_scores
-            .iter()
-            .enumerate()
-            .filter_map(|(series, group_scores)| Some((series, group_scores.as_ref()?)))
-    };
-    let (_, first) = group_scores().next()?;
-    let of = groups(first).len();
-    // Runs of one runs share their groups, but a broken one may lack some.
-    for name in groups(first).iter().take(MOST).map(|group| &group.name) {
-        for (series, group_scores) in group_scores() {
-            let Some(group) = groups(group_scores).iter().find(|group| group.name == *name) else {
+    for name in all.iter().take(MOST).map(|group| &group.name[..]) {
+        // All runs share the row, which has the size of the group in the first of them.
+        let mut row: Option<String> = None;
+        for (series, group_scores) in &known {
+            // A damaged run may lack groups that others have.
+            let Some(group) = groups(group_scores).iter().find(|group| group.name == name) else {
                 continue;
             };
             if group.nodes == 0.0 {
-                empty.push(name.as_str());
+                empty.push(name);
                 continue;
             }
-            let (mean, interval) =
-                (number(group).mean(), number(group).interval().unwrap_or([f64::NAN; 2]));
-            let small = if group.is_small(runs.min_group) { ", too small to rank" } else { "" };
-            let group = format!("{name} ({:.0}{small})", group.nodes);
-            let last: Option<&Dot> = dots.last();
-            let group = last
-                .filter(|dot| dot.group.starts_with(&format!("{name} (")))
-                .map_or(group, |dot| dot.group.clone());
-            dots.push(Dot { group, series, mean, interval, wide: None });
+            let row = row.get_or_insert_with(|| row_name(group, runs.min_group)).clone();
+            dots.push(dot(row, *series, score(group)));
         }
     }
+    let seeds = known.iter().map(|(_, scores)| scores.groups[0].accuracy.seeds.len()).max();
+    empty.dedup();
     let chart = Dots {
-        title: if of > MOST { format!("{title}, first {MOST} of {of}") } else { title.to_owned() },
+        title: titled(title, all.len()),
         x: x.to_owned(),
         interval: "95 % interval over test nodes".to_owned(),
         series: runs.labels().to_vec(),
@@ -74,11 +70,25 @@ pub(super) fn draw(
         mark: None,
         first_colour: 0,
     };
-    let seeds =
-        group_scores().map(|(_, group_scores)| group_scores.groups[0].accuracy.seeds.len()).max();
-    empty.dedup();
     let note = note(seeds.unwrap_or(1), runs.min_group, &empty);
     Some(chart.chart().noted(note).html())
+}
+
+/// The title of the chart, which names the number of groups if only the first are drawn.
+fn titled(title: &str, groups: usize) -> String {
+    if groups > MOST { format!("{title}, first {MOST} of {groups}") } else { title.to_owned() }
+}
+
+/// The name of a row: group and size.
+fn row_name(group: &GroupScore, min_group: usize) -> String {
+    let small = if group.is_small(min_group) { ", too small to rank" } else { "" };
+    format!("{} ({:.0}{small})", group.name, group.nodes)
+}
+
+/// One score of one run with its interval.
+fn dot(group: String, series: usize, score: &SeedScores) -> Dot {
+    let interval = score.interval().unwrap_or([f64::NAN; 2]);
+    Dot { group, series, mean: score.mean(), interval, wide: None }
 }
 
 /// How to read the intervals, and which groups are `empty`.

@@ -1,8 +1,8 @@
 //! The report: one self-contained page from one or more runs.
 //!
-//! Runs of one dataset under one protocol make a [`RunGroup`]; each runs gets the sections of
-//! `SECTIONS`, in order. A section is one file that turns a runs into charts and tables, or into
-//! nothing if what it needs was not recorded.
+//! Runs of one dataset under one protocol make a [`RunGroup`]. Each group gets the sections of
+//! `SECTIONS`, in order. A section is one file that turns a group into charts and tables, or into
+//! nothing if its data were not recorded.
 
 mod about;
 mod against;
@@ -35,20 +35,20 @@ pub const STYLE: &str = include_str!("style.css");
 /// Shows the numbers of a mark where the pointer or the finger is.
 pub const SCRIPT: &str = include_str!("hover.js");
 
-/// What the words of every verdict mean.
+/// The definition of the words in verdicts.
 const RULE: &str = "Ahead and behind: the 95 % bootstrap interval of the paired differences \
     leaves out 0 and the signed-rank test, \
     adjusted after Holm over the methods, agrees (p below 0.05). Leans: the interval alone leaves \
     out 0.";
 
-/// A part of the page: where links lead, its heading, and how it is made; `None` if there is
-/// nothing to show.
+/// A part of the page: the target of links, its heading, and the function that renders it. The
+/// function returns `None` if there is nothing to show.
 type Section = (&'static str, &'static str, fn(&RunGroup) -> Option<String>);
 
-/// A section that was made: where links lead, its heading, its content.
+/// A rendered section: the target of links, its heading, its content.
 type Rendered = (&'static str, &'static str, String);
 
-/// The sections of a runs, in order.
+/// The sections of a group, in order.
 const SECTIONS: [Section; 13] = [
     ("warnings", "Warnings", about::warnings),
     ("verdict", "For whom does it work?", verdict::section),
@@ -78,16 +78,13 @@ pub struct Report {
 }
 
 impl Report {
-    /// A report of these runs, in this order; the first of a runs is the base of its comparisons.
+    /// A report of these runs, in this order. The first run of a group is the base of its
+    /// comparisons.
     pub fn new(views: Vec<RunView>) -> Self {
-        let named = |view: &RunView| {
-            let name = view.name.clone();
-            view.problems
-                .iter()
-                .map(move |problem| format!("{name}: {problem}"))
-                .collect::<Vec<_>>()
-        };
-        let problems = views.iter().flat_map(named).collect();
+        let mut problems = Vec::new();
+        for view in &views {
+            problems.extend(view.problems.iter().map(|text| format!("{}: {text}", view.name)));
+        }
         Self {
             problems,
             sweeps: sweep::charts(&views),
@@ -96,15 +93,15 @@ impl Report {
         }
     }
 
-    /// The same where groups of fewer counted test nodes than `min_group` are shown, but not
-    /// ranked.
+    /// Sets the least number of counted test nodes for a group of nodes to be ranked. Smaller
+    /// groups are shown, but not ranked.
     #[must_use]
     pub fn with_min_group(mut self, min_group: usize) -> Self {
         self.run_groups.iter_mut().for_each(|runs| runs.min_group = min_group);
         self
     }
 
-    /// Adds a comparison: one runs per dataset, with the curves of its cells where they were
+    /// Adds a comparison: one run group per dataset, with the curves of its cells where they were
     /// kept.
     pub fn compare(&mut self, comparison: Comparison, curves: &[(String, Vec<Curve>)]) {
         let Comparison { base, seeds, methods, datasets, pooled, program, .. } = comparison;
@@ -126,8 +123,8 @@ impl Report {
         }
     }
 
-    /// Adds the results of an experiment: its figure, and its methods side by side if nothing else
-    /// varies.
+    /// Adds the results of an experiment: its figure, and a comparison of its methods if nothing
+    /// else varies.
     pub fn experiment(&mut self, results: &Results) {
         if results.name == "table1" {
             Comparison::of_results(results)
@@ -141,41 +138,35 @@ impl Report {
         }
     }
 
-    /// Adds what is wrong with something that was to be shown.
+    /// Adds a problem with an input, shown at the top of the page.
     pub fn problem(&mut self, problem: impl Into<String>) {
         self.problems.push(problem.into());
     }
 
-    /// What it is called.
+    /// The title of the page.
     pub fn title(&self) -> String {
-        let of = |runs: &RunGroup| format!("{} on {}", runs.labels().join(", "), runs.dataset);
         match &self.run_groups[..] {
             [] if self.figures.is_empty() => "No run".to_owned(),
             [] => "Experiments".to_owned(),
-            [one] => of(one),
-            several => {
-                let mut names: Vec<&str> = several.iter().map(|runs| &runs.dataset[..]).collect();
+            groups => {
+                let mut names: Vec<&str> = groups.iter().map(|runs| &runs.dataset[..]).collect();
                 names.dedup();
-                format!("{} on {}", several[0].labels().join(", "), names.join(", "))
+                format!("{} on {}", groups[0].labels().join(", "), names.join(", "))
             }
         }
     }
 
-    /// The content of the page: what stands inside `<main>`.
+    /// The content of the page, inside `<main>`.
     pub fn main(&self) -> String {
         self.content(&self.rendered())
     }
 
-    /// The sections of every runs.
+    /// The sections of every run group.
     fn rendered(&self) -> Vec<Vec<Rendered>> {
-        let of = |runs: &RunGroup| {
-            let made =
-                SECTIONS.iter().filter_map(|(id, title, make)| Some((*id, *title, make(runs)?)));
-            made.collect()
-        };
-        self.run_groups.iter().map(of).collect()
+        self.run_groups.iter().map(sections).collect()
     }
 
+    /// Problems, run groups, sweeps and figures, in this order.
     fn content(&self, rendered: &[Vec<Rendered>]) -> String {
         let mut page = Markup::default();
         if !self.problems.is_empty() {
@@ -188,7 +179,7 @@ impl Report {
         }
         self.pooled.iter().for_each(|(block, base)| page.raw(&comparison::pooled(block, base)));
         for (at, (runs, sections)) in self.run_groups.iter().zip(rendered).enumerate() {
-            page.raw(&self.runs(at, runs, sections));
+            page.raw(&self.group(at, runs, sections));
         }
         let sweeps = (!self.sweeps.is_empty()).then(|| ("Sweeps".to_owned(), self.sweeps.clone()));
         for (at, (title, charts)) in sweeps.iter().chain(&self.figures).enumerate() {
@@ -200,7 +191,7 @@ impl Report {
         page.finish()
     }
 
-    /// Says which runs are shown apart, and why.
+    /// Lists the run groups and the reasons why they are shown apart.
     fn apart(&self, page: &mut Markup) {
         page.raw("<h2 id=\"apart\">Shown apart</h2>");
         page.text(
@@ -209,11 +200,12 @@ impl Report {
             "Runs of different datasets or protocols cannot be averaged or compared in pairs. \
              Each has its own part below.",
         );
-        let rows: Vec<Vec<String>> = self.run_groups.iter().map(RunGroup::told).collect();
+        let rows: Vec<Vec<String>> = self.run_groups.iter().map(RunGroup::overview).collect();
         page.table(&["dataset", "methods", "what sets it apart"].map(str::to_owned), &rows);
     }
 
-    fn runs(&self, at: usize, runs: &RunGroup, sections: &[Rendered]) -> String {
+    /// The content of run group number `at`.
+    fn group(&self, at: usize, runs: &RunGroup, sections: &[Rendered]) -> String {
         let several = self.run_groups.len() > 1;
         let mut page = Markup::default();
         if several {
@@ -229,7 +221,7 @@ impl Report {
         page.finish()
     }
 
-    /// Links to the sections.
+    /// Links to the sections, or to the groups if there are several.
     fn links(&self, rendered: &[Vec<Rendered>]) -> String {
         let mut page = Markup::default();
         if let [only] = rendered {
@@ -243,21 +235,20 @@ impl Report {
         page.finish()
     }
 
-    /// The whole page, with style and script in it: it opens from disk and asks nobody for
-    /// anything.
+    /// The whole page with style and script inline: it opens from disk and loads nothing.
     pub fn html(&self) -> String {
         let (title, rendered) = (escaped(&self.title()), self.rendered());
         let mut html =
             String::from("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">");
-        // Strings never fail to grow.
+        // Writing to a string never fails.
         let _ = writeln!(
             html,
             "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
              <meta name=\"generator\" content=\"boostfgl {}\"><title>{title}</title>\
              <link rel=\"icon\" href=\"data:,\"><style>{STYLE}</style></head><body>\
-             <header><h1>{title}</h1><p class=\"sub\">Federated graph learning: who is served how \
-             well, and how sure that is.</p>\
-             </header><nav aria-label=\"Sections\">{}</nav><main>{}</main>\
+             <header><h1>{title}</h1><p class=\"sub\">Federated graph learning: scores by \
+             group of nodes and by client, and how certain they are.</p></header>\
+             <nav aria-label=\"Sections\">{}</nav><main>{}</main>\
              <footer><p>Made by boostfgl {}. This file holds everything it shows; point at a mark \
              for its numbers, or open \
              “Numbers” below a picture.</p></footer><script>{SCRIPT}</script></body></html>",
@@ -270,13 +261,18 @@ impl Report {
     }
 }
 
-/// Curves and heat maps of runs that differ in one or two settings alone; nothing for fewer than
-/// three of them.
+/// The sections of a run group that have something to show.
+fn sections(runs: &RunGroup) -> Vec<Rendered> {
+    SECTIONS.iter().filter_map(|(id, title, render)| Some((*id, *title, render(runs)?))).collect()
+}
+
+/// Curves and heat maps of runs that differ only in one or two settings; empty for fewer than three
+/// runs.
 pub fn sweeps(views: &[RunView]) -> Vec<Chart> {
     sweep::charts(views)
 }
 
-/// The curves and the latest scores of a run that may still go on: what a live page shows.
+/// The curves and the latest scores of a run that may still be training, for a live page.
 pub fn course(view: &RunView) -> String {
     convergence::live(view)
 }

@@ -1,21 +1,22 @@
-//! The partition as a picture: who holds what, and which edges were lost.
+//! The partition: the classes of every client, and the edges lost between clients.
 
 use super::RunGroup;
 use crate::SeedPartition;
 use crate::chart::{Bars, COLOURS, Ring, Slices};
 use crate::markup::Markup;
 use boostfgl_partition::Description;
+use std::cmp::Reverse;
 
-/// More pies than this are dust.
+/// The most clients drawn as pies; more would be too small to read.
 const MOST_PIES: usize = 24;
-/// More bars than this are a wall.
+/// The most clients drawn as bars.
 const MOST_BARS: usize = 60;
 
 pub(super) fn section(runs: &RunGroup) -> Option<String> {
     let partition = runs.views.iter().find_map(|view| view.partition.as_ref())?;
     let first = partition.seeds.first()?;
     let mut page = Markup::default();
-    page.text("p", &[], &told(first));
+    page.text("p", &[], &sentence(first));
     page.raw("<div class=\"charts\">");
     let mix = Mix::of(&first.description);
     if first.description.clients.len() <= MOST_PIES {
@@ -32,7 +33,7 @@ pub(super) fn section(runs: &RunGroup) -> Option<String> {
     page.raw(&bars(first, &mix).chart().html());
     page.raw("</div>");
     if partition.seeds.len() > 1 {
-        let rows: Vec<Vec<String>> = partition.seeds.iter().map(seed).collect();
+        let rows: Vec<Vec<String>> = partition.seeds.iter().map(seed_row).collect();
         page.raw("<details><summary>The partitions of all seeds</summary>");
         let head = [
             "seed",
@@ -50,12 +51,14 @@ pub(super) fn section(runs: &RunGroup) -> Option<String> {
     Some(page.finish())
 }
 
+/// The share of edges between nodes of different clients, in percent.
 fn lost(description: &Description) -> f64 {
     let total = &description.total;
     100.0 * total.lost_edges as f64 / (total.edges + total.lost_edges).max(1) as f64
 }
 
-fn told(division: &SeedPartition) -> String {
+/// Nodes, clients, lost edges and minority classes in a sentence.
+fn sentence(division: &SeedPartition) -> String {
     let (description, total) = (&division.description, &division.description.total);
     let names: Vec<&str> = division
         .minority_classes
@@ -76,9 +79,10 @@ fn told(division: &SeedPartition) -> String {
     )
 }
 
-fn seed(division: &SeedPartition) -> Vec<String> {
+/// The table row of one seed.
+fn seed_row(division: &SeedPartition) -> Vec<String> {
     let (description, total) = (&division.description, &division.description.total);
-    let sizes = || description.clients.iter().map(|client| client.nodes);
+    let sizes = description.clients.iter().map(|client| client.nodes);
     vec![
         division.seed.to_string(),
         description.clients.len().to_string(),
@@ -86,20 +90,21 @@ fn seed(division: &SeedPartition) -> Vec<String> {
         total.lost_edges.to_string(),
         format!("{:.1}", lost(description)),
         format!("{:.4}", description.modularity),
-        sizes().min().unwrap_or(0).to_string(),
-        sizes().max().unwrap_or(0).to_string(),
+        sizes.clone().min().unwrap_or(0).to_string(),
+        sizes.max().unwrap_or(0).to_string(),
     ]
 }
 
-/// Which classes have a colour of their own: all, or the largest if there are too many, the rest
-/// together.
+/// The assignment of classes to series. If there are more classes than colours, the largest have a
+/// series each and the others share one.
 struct Mix {
     series: Vec<String>,
-    /// Per class, its series.
+    /// The series of each class.
     of_class: Vec<usize>,
 }
 
 impl Mix {
+    /// The series of the classes of a partition.
     fn of(description: &Description) -> Self {
         let classes = description.classes.len();
         if classes <= COLOURS {
@@ -107,8 +112,8 @@ impl Mix {
             return Self { series, of_class: (0..classes).collect() };
         }
         let mut order: Vec<usize> = (0..classes).collect();
-        let count = |class: usize| description.total.class_counts.get(class).copied().unwrap_or(0);
-        order.sort_by_key(|&class| (std::cmp::Reverse(count(class)), class));
+        let counts = &description.total.class_counts;
+        order.sort_by_key(|&class| (Reverse(counts.get(class).copied().unwrap_or(0)), class));
         let own = COLOURS - 1;
         let mut of_class = vec![own; classes];
         order.iter().take(own).enumerate().for_each(|(at, &class)| of_class[class] = at);
@@ -121,6 +126,7 @@ impl Mix {
         Self { series, of_class }
     }
 
+    /// The number of nodes of each series, from the number of nodes of each class.
     fn parts(&self, counts: &[usize]) -> Vec<f64> {
         let mut parts = vec![0.0; self.series.len()];
         for (class, count) in counts.iter().enumerate() {
@@ -132,6 +138,7 @@ impl Mix {
     }
 }
 
+/// The chart of clients and the edges lost between them.
 fn ring(division: &SeedPartition, mix: &Mix) -> Ring {
     let clients = division.description.clients.iter().enumerate();
     let pies = clients.map(|(k, client)| Slices {
@@ -148,18 +155,23 @@ fn ring(division: &SeedPartition, mix: &Mix) -> Ring {
     }
 }
 
+/// The chart of training nodes by client and class.
 fn bars(division: &SeedPartition, mix: &Mix) -> Bars {
-    let clients = division.description.clients.iter().enumerate().take(MOST_BARS);
-    let row = |(k, client): (usize, &boostfgl_partition::ClientDescription)| {
-        (format!("client {k}"), mix.parts(&client.train_class_counts))
+    let clients = &division.description.clients;
+    let rows = clients
+        .iter()
+        .enumerate()
+        .take(MOST_BARS)
+        .map(|(k, client)| (format!("client {k}"), mix.parts(&client.train_class_counts)));
+    let some = if clients.len() > MOST_BARS {
+        format!(", first {MOST_BARS} of {} clients", clients.len())
+    } else {
+        String::new()
     };
-    let of = division.description.clients.len();
-    let some =
-        if of > MOST_BARS { format!(", first {MOST_BARS} of {of} clients") } else { String::new() };
     Bars {
         title: format!("Training nodes by class (seed {}{some})", division.seed),
         x: "training nodes".to_owned(),
         series: mix.series.clone(),
-        rows: clients.map(row).collect(),
+        rows: rows.collect(),
     }
 }

@@ -1,22 +1,24 @@
-//! Updates that were not used, by client and reason.
+//! Updates refused by screening, by client and reason.
 
 use super::RunGroup;
 use crate::markup::Markup;
 use std::collections::BTreeMap;
 
-/// More lines than anybody reads.
+/// The most rows of the table.
 const MOST: usize = 40;
 
 pub(super) fn section(runs: &RunGroup) -> Option<String> {
     let mut rows = Vec::new();
     for (view, label) in runs.views.iter().zip(runs.labels()) {
-        // By client and reason: how many, and the first of them in words.
+        // By client and reason: the number of updates and the text of the first.
         let mut found: BTreeMap<(usize, &str), (usize, String)> = BTreeMap::new();
         for round in view.rounds.iter().flat_map(|rounds| &rounds.rounds) {
-            for one in &round.refused {
-                let first =
-                    || (0, format!("seed {}, round {}: {}", round.seed, round.round, one.text));
-                found.entry((one.client, one.reason.as_str())).or_insert_with(first).0 += 1;
+            for refusal in &round.refused {
+                let key = (refusal.client, refusal.reason.as_str());
+                let (count, _) = found.entry(key).or_insert_with(|| {
+                    (0, format!("seed {}, round {}: {}", round.seed, round.round, refusal.text))
+                });
+                *count += 1;
             }
         }
         for ((client, reason), (count, first)) in found {
@@ -38,12 +40,8 @@ pub(super) fn section(runs: &RunGroup) -> Option<String> {
     let mut page = Markup::default();
     let left = rows.len().saturating_sub(MOST);
     rows.truncate(MOST);
-    page.text(
-        "p",
-        &[],
-        "Updates that screening kept from the model. The rounds went on without them.",
-    );
-    page.table(&["run", "reason", "whose", "how many", "the first"].map(str::to_owned), &rows);
+    page.text("p", &[], "Updates that screening refused. The rounds continued without them.");
+    page.table(&["run", "reason", "client", "updates", "first"].map(str::to_owned), &rows);
     if left > 0 {
         page.text("p", &[], &format!("{left} more lines are in rounds.jsonl."));
     }

@@ -3,8 +3,8 @@
 use super::group_scores::GroupScores;
 use crate::view::distinct_names;
 use crate::{
-    Block, Cell, CellCost, Comparison, Contender, Measured, Outcome, Point, RunView, SeedSummary,
-    Settings, Summary,
+    Block, Cell, CellCost, Comparison, Contender, Measured, Outcome, Point, Round, RunView,
+    SeedSummary, Settings, Summary,
 };
 use boostfgl_fairness::frame::MIN_GROUP;
 
@@ -13,27 +13,28 @@ use boostfgl_fairness::frame::MIN_GROUP;
 pub struct RunGroup {
     /// The dataset.
     pub dataset: String,
-    /// In what its protocol differs from others of its dataset, such as `fed.rounds = 100`.
+    /// The settings that distinguish its protocol from others on its dataset, such as
+    /// `fed.rounds = 100`.
     pub protocol: Vec<String>,
     /// The runs; empty for a comparison, of which only cells were kept.
     pub(super) views: Vec<RunView>,
-    /// What each run is called.
+    /// The label of each run.
     labels: Vec<String>,
-    /// How groups of nodes fared in each run, where predictions were kept.
+    /// The scores by group of nodes of each run, if predictions were kept.
     pub(super) group_scores: Vec<Option<GroupScores>>,
-    /// The methods on the pairs of seeds that all have, if there are several.
+    /// The methods paired over the seeds that all runs have; `None` for a single run.
     pub(super) block: Option<Block>,
     /// The label of the method that others are compared with.
     pub(super) base: String,
-    /// How scores came about, round by round.
+    /// The scores of each run over rounds.
     pub(super) curves: Vec<Curve>,
     /// Groups of fewer counted test nodes are shown, but not ranked.
     pub(super) min_group: usize,
-    /// Facts for the last section, where there is no run that holds them.
+    /// Facts for the last section that no run holds.
     pub(super) facts: Vec<(String, String)>,
 }
 
-/// The course of one method over rounds, seed by seed.
+/// The scores of one method over rounds, by seed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
     /// The method.
@@ -42,64 +43,75 @@ pub struct Curve {
     pub seeds: Vec<(u64, Vec<Point>)>,
 }
 
-/// Keys by which methods differ, which do not make another protocol.
+/// Keys by which methods differ. They do not distinguish protocols.
 const OF_METHODS: [&str; 6] = ["name", "method", "boosts", "boost.", "methods.", "seeds"];
 
-/// Sorts runs into run_groups, in order of appearance.
+/// Sorts runs into groups of one dataset and one protocol, in order of appearance.
 pub(super) fn run_groups(views: Vec<RunView>) -> Vec<RunGroup> {
     let mut sorted: Vec<Vec<RunView>> = Vec::new();
     for view in views {
-        match sorted.iter_mut().find(|runs| alike(&runs[0], &view)) {
+        match sorted.iter_mut().find(|runs| comparable(&runs[0], &view)) {
             Some(runs) => runs.push(view),
             None => sorted.push(vec![view]),
         }
     }
-    let dataset = |view: &RunView| view.dataset().unwrap_or("unknown data").to_owned();
-    let apart: Vec<Vec<String>> = sorted
-        .iter()
-        .map(|runs| {
-            // What any other of its dataset has otherwise, with the value that this one has.
-            let others = sorted.iter().filter(|other| dataset(&other[0]) == dataset(&runs[0]));
-            let mut found: Vec<String> =
-                others.flat_map(|other| protocol(&other[0], &runs[0])).collect();
-            found.sort();
-            found.dedup();
-            found
-        })
-        .collect();
+    let protocols: Vec<Vec<String>> =
+        sorted.iter().map(|runs| distinguishing(&runs[0], &sorted)).collect();
     sorted
         .into_iter()
-        .zip(apart)
-        .map(|(views, apart)| RunGroup::of_runs(dataset(&views[0]), views, apart))
+        .zip(protocols)
+        .map(|(views, protocol)| RunGroup::of_runs(dataset(&views[0]), views, protocol))
         .collect()
 }
 
-fn alike(a: &RunView, b: &RunView) -> bool {
+/// The dataset of a run, if it is known.
+fn dataset(view: &RunView) -> String {
+    view.dataset().unwrap_or("unknown data").to_owned()
+}
+
+/// Whether two runs have one dataset and one protocol.
+fn comparable(a: &RunView, b: &RunView) -> bool {
     a.dataset() == b.dataset() && protocol(a, b).is_empty()
 }
 
-/// What b's protocol has that a's has not; data of one name that are not the same count as such.
+/// The settings of a run in which any other group of its dataset differs.
+fn distinguishing(view: &RunView, groups: &[Vec<RunView>]) -> Vec<String> {
+    let others = groups.iter().filter(|other| dataset(&other[0]) == dataset(view));
+    let mut found: Vec<String> = others.flat_map(|other| protocol(&other[0], view)).collect();
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// The settings of b's protocol that differ from a's. Different data under the same name count as
+/// a setting.
 fn protocol(a: &RunView, b: &RunView) -> Vec<String> {
-    let data = |view: &'_ RunView| {
-        view.summary.as_ref().and_then(|summary| Some(summary.data.as_ref()?.whole.clone()))
-    };
-    let other = data(a)
-        .zip(data(b))
-        .filter(|(a, b)| a != b)
-        .map(|(_, b)| b.chars().take(12).collect::<String>());
-    let other = other.map(|start| format!("data of fingerprint {start}…"));
+    let mut found = Vec::new();
+    if let (Some(a), Some(b)) = (fingerprint(a), fingerprint(b))
+        && a != b
+    {
+        let start: String = b.chars().take(12).collect();
+        found.push(format!("data of fingerprint {start}…"));
+    }
     let none = Settings::default();
     let (a, b) = (a.settings.as_ref().unwrap_or(&none), b.settings.as_ref().unwrap_or(&none));
-    let differences = a.differences(b).into_iter();
-    let ours = |key: &str| {
-        !OF_METHODS.iter().any(|own| key == *own || (own.ends_with('.') && key.starts_with(own)))
-    };
-    let told = |value: &str| if value.is_empty() { "not set".to_owned() } else { value.to_owned() };
-    let settings = differences.filter(|(key, _, _)| ours(key));
-    other
-        .into_iter()
-        .chain(settings.map(|(key, _, value)| format!("{key} = {}", told(value))))
-        .collect()
+    for (key, _, value) in a.differences(b) {
+        if !is_of_method(key) {
+            let value = if value.is_empty() { "not set" } else { value };
+            found.push(format!("{key} = {value}"));
+        }
+    }
+    found
+}
+
+/// The fingerprint of the data of a finished run.
+fn fingerprint(view: &RunView) -> Option<&str> {
+    Some(&view.summary.as_ref()?.data.as_ref()?.whole)
+}
+
+/// Whether a key is one of [`OF_METHODS`] or in a section of them.
+fn is_of_method(key: &str) -> bool {
+    OF_METHODS.iter().any(|own| key == *own || (own.ends_with('.') && key.starts_with(own)))
 }
 
 impl RunGroup {
@@ -109,7 +121,7 @@ impl RunGroup {
         let block = block(&dataset, &views, &labels);
         let curves =
             views.iter().zip(&labels).map(|(view, label)| Curve::of(view, label)).collect();
-        // Differences are to the first run that has an outcome.
+        // The base is the first run with a summary, since others have no scores to compare with.
         let finished = views.iter().position(|view| view.summary.is_some()).unwrap_or(0);
         let base = labels.get(finished).cloned().unwrap_or_default();
         let min_group = MIN_GROUP;
@@ -127,7 +139,7 @@ impl RunGroup {
         }
     }
 
-    /// A dataset of a comparison, of which cells alone were kept.
+    /// One dataset of a comparison, of which only cells were kept.
     pub(super) fn of_block(
         block: Block,
         base: &str,
@@ -137,8 +149,10 @@ impl RunGroup {
         curves: Vec<Curve>,
     ) -> Self {
         let list: Vec<String> = seeds.iter().map(u64::to_string).collect();
-        let evaluated = |method: &Contender| format!("{}: {}", method.label, method.evaluated);
-        let models: Vec<String> = methods.iter().map(evaluated).collect();
+        let models: Vec<String> = methods
+            .iter()
+            .map(|method| format!("{}: {}", method.label, method.evaluated))
+            .collect();
         let facts = [
             ("seeds", list.join(", ")),
             ("evaluated model", models.join("; ")),
@@ -158,84 +172,96 @@ impl RunGroup {
         }
     }
 
-    /// What each method or run is called.
+    /// The label of each method or run.
     pub fn labels(&self) -> &[String] {
         &self.labels
     }
 
-    /// The finished runs with their labels and summaries.
+    /// The finished runs by position, with their labels and summaries.
     pub(super) fn summaries(&self) -> impl Iterator<Item = (usize, &str, &Summary)> {
         let all = self.views.iter().zip(&self.labels).enumerate();
         all.filter_map(|(at, (view, label))| Some((at, &label[..], view.summary.as_ref()?)))
     }
 
+    /// The dataset, with the settings that distinguish the group.
     pub(super) fn heading(&self) -> String {
-        let apart = if self.protocol.is_empty() {
+        let protocol = if self.protocol.is_empty() {
             String::new()
         } else {
             format!(" ({})", self.protocol.join(", "))
         };
-        format!("{}{apart}", self.dataset)
+        format!("{}{protocol}", self.dataset)
     }
 
-    /// Dataset, methods, and what sets the runs apart.
-    pub(super) fn told(&self) -> Vec<String> {
-        let apart =
+    /// A table row: dataset, methods, and the settings that distinguish the group.
+    pub(super) fn overview(&self) -> Vec<String> {
+        let protocol =
             if self.protocol.is_empty() { "–".to_owned() } else { self.protocol.join(", ") };
-        vec![self.dataset.clone(), self.labels.join(", "), apart]
+        vec![self.dataset.clone(), self.labels.join(", "), protocol]
     }
 }
 
-/// Runs by the name that the user gave or by method; runs of the same method also by what was
-/// changed, or by folder.
+/// A distinct label for every run: the name that the user gave or the method. If several runs have
+/// the same, the changed settings are added, and then the folder if these are the same too.
 fn labels(views: &[RunView]) -> Vec<String> {
-    let short = |view: &RunView| match (&view.summary, &view.settings) {
+    let short: Vec<String> = views.iter().map(short_label).collect();
+    let full: Vec<String> = short
+        .iter()
+        .zip(views)
+        .map(|(label, view)| if count(&short, label) == 1 { label.clone() } else { view.called() })
+        .collect();
+    let with_folder = full.iter().zip(distinct_names(views)).map(|(label, folder)| {
+        if count(&full, label) > 1 { format!("{label} ({folder})") } else { label.clone() }
+    });
+    with_folder.collect()
+}
+
+/// The name that the user gave or the method, without changed settings.
+fn short_label(view: &RunView) -> String {
+    match (&view.summary, &view.settings) {
         (Some(summary), _) => summary.called_alone(),
         (None, Some(settings)) => settings.get("name").map_or_else(|| view.label(), str::to_owned),
         (None, None) => view.label(),
-    };
-    let short: Vec<String> = views.iter().map(short).collect();
-    let alone = |at: usize| short.iter().filter(|other| **other == short[at]).count() == 1;
-    let plain: Vec<String> = (0..views.len())
-        .map(|at| if alone(at) { short[at].clone() } else { views[at].called() })
-        .collect();
-    let twins = |at: usize| plain.iter().filter(|other| **other == plain[at]).count() > 1;
-    let names = distinct_names(views);
-    let label = |at: usize| {
-        if twins(at) { format!("{} ({})", plain[at], names[at]) } else { plain[at].clone() }
-    };
-    (0..views.len()).map(label).collect()
+    }
 }
 
-/// The runs as cells on the seeds that all of them have.
+/// How many of the labels equal this one.
+fn count(labels: &[String], label: &str) -> usize {
+    labels.iter().filter(|other| *other == label).count()
+}
+
+/// The finished runs as methods of a comparison, on the seeds that all of them have; `None` for
+/// fewer than two.
 fn block(dataset: &str, views: &[RunView], labels: &[String]) -> Option<Block> {
     let finished: Vec<(&Summary, &String)> = views
         .iter()
         .zip(labels)
         .filter_map(|(view, label)| Some((view.summary.as_ref()?, label)))
         .collect();
-    let has = |summary: &Summary, seed: u64| summary.seeds.iter().any(|known| known.seed == seed);
     let (first, _) = finished.first().filter(|_| finished.len() > 1)?;
-    let seeds: Vec<u64> = first.seeds.iter().map(|seed| seed.seed).collect();
-    let seeds: Vec<u64> =
-        seeds.into_iter().filter(|seed| finished.iter().all(|(run, _)| has(run, *seed))).collect();
-    let contender = |(summary, label): &(&Summary, &String)| Contender {
-        label: (*label).clone(),
-        method: summary.method.clone(),
-        boost: summary.boost.clone(),
-        evaluated: String::new(),
-    };
-    let cells = |(summary, _): &(&Summary, &String)| -> Vec<Cell> {
-        let known =
-            seeds.iter().filter_map(|seed| summary.seeds.iter().find(|known| known.seed == *seed));
-        known.map(|seed| cell(seed, summary.peak_rss_mib)).collect()
-    };
-    let rows = finished.iter().map(cells).collect();
-    let methods = finished.iter().map(contender).collect();
-    let comparison = Comparison::new(0, methods, seeds.clone(), vec![(dataset.to_owned(), rows)]);
+    let mut seeds: Vec<u64> = first.seeds.iter().map(|seed| seed.seed).collect();
+    seeds.retain(|seed| finished.iter().all(|(run, _)| of_seed(run, *seed).is_some()));
+    let (mut methods, mut rows) = (Vec::new(), Vec::new());
+    for (summary, label) in finished {
+        methods.push(Contender {
+            label: label.clone(),
+            method: summary.method.clone(),
+            boost: summary.boost.clone(),
+            evaluated: String::new(),
+        });
+        let shared = seeds.iter().filter_map(|seed| of_seed(summary, *seed));
+        rows.push(shared.map(|seed| cell(seed, summary.peak_rss_mib)).collect());
+    }
+    let comparison = Comparison::new(0, methods, seeds, vec![(dataset.to_owned(), rows)]);
     comparison.datasets.into_iter().next()
 }
 
+/// The summary of one seed.
+fn of_seed(summary: &Summary, seed: u64) -> Option<&SeedSummary> {
+    summary.seeds.iter().find(|known| known.seed == seed)
+}
+
+/// One seed of a run as the cell of a comparison.
 fn cell(seed: &SeedSummary, peak_rss_mib: f64) -> Cell {
     let cost = CellCost {
         seconds: seed.seconds,
@@ -258,19 +284,21 @@ fn cell(seed: &SeedSummary, peak_rss_mib: f64) -> Cell {
 }
 
 impl Curve {
+    /// The curve of a run; empty if no rounds were read.
     pub(super) fn of(view: &RunView, label: &str) -> Self {
-        let Some(rounds) = &view.rounds else {
-            return Self { label: label.to_owned(), seeds: Vec::new() };
-        };
-        let points = |seed: u64| {
-            let of_seed = rounds.rounds.iter().filter(move |round| round.seed == seed);
-            let point = |round: &crate::Round| {
-                let evaluation = round.metrics.as_ref()?;
-                Some(Point::new(round.round, round.loss, &evaluation.0.scores))
-            };
-            of_seed.filter_map(point).collect()
-        };
-        let seeds = rounds.seeds().into_iter().map(|seed| (seed, points(seed)));
-        Self { label: label.to_owned(), seeds: seeds.collect() }
+        let mut seeds = Vec::new();
+        if let Some(rounds) = &view.rounds {
+            for seed in rounds.seeds() {
+                let of_seed = rounds.rounds.iter().filter(|round| round.seed == seed);
+                seeds.push((seed, of_seed.filter_map(point).collect()));
+            }
+        }
+        Self { label: label.to_owned(), seeds }
     }
+}
+
+/// The scores and the loss of an evaluated round.
+fn point(round: &Round) -> Option<Point> {
+    let evaluation = round.metrics.as_ref()?;
+    Some(Point::new(round.round, round.loss, &evaluation.0.scores))
 }

@@ -1,4 +1,4 @@
-//! What is needed to run it again, and to defend it: configuration, seeds, digests, versions.
+//! What is needed to reproduce the runs: configuration, seeds, digests, versions.
 
 use super::RunGroup;
 use crate::RunView;
@@ -39,6 +39,7 @@ pub(super) fn section(runs: &RunGroup) -> Option<String> {
     Some(page.finish()).filter(|text| !text.is_empty())
 }
 
+/// Appends a list of facts.
 fn facts(page: &mut Markup, facts: &[(String, String)]) {
     page.raw("<dl>");
     for (name, value) in facts {
@@ -48,6 +49,7 @@ fn facts(page: &mut Markup, facts: &[(String, String)]) {
     page.raw("</dl>");
 }
 
+/// Method, seeds, digest and version of a run.
 fn of_run(view: &RunView) -> Vec<(String, String)> {
     let mut facts = vec![("run", view.name.clone())];
     if let Some(summary) = &view.summary {
@@ -70,9 +72,9 @@ fn of_run(view: &RunView) -> Vec<(String, String)> {
             summary.data.as_ref().map(|data| ("fingerprint of the data", data.whole.clone())),
         );
     } else {
-        let (done, of) = view.progress();
-        let of = of.map_or(String::new(), |of| format!(" of {of}"));
-        facts.push(("state", format!("not finished: {done}{of} rounds")));
+        let (done, total) = view.progress();
+        let total = total.map_or(String::new(), |total| format!(" of {total}"));
+        facts.push(("state", format!("not finished: {done}{total} rounds")));
     }
     facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }

@@ -1,17 +1,18 @@
 //! Runs that differ in one or two settings: a curve or a heat map.
 
 use crate::chart::{Chart, Heat, Line, Lines};
+use crate::figure::sort_as_numbers;
 use crate::{RunView, Settings, Summary};
 use boostfgl_fairness::{HEADLINES, Headline, Scores, mean};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The metrics of a sweep: a chart each.
+/// The metrics of a sweep, one chart each.
 fn shown() -> [&'static Headline; 3] {
     [&HEADLINES.accuracy, &HEADLINES.overall_f1, &HEADLINES.hete_min_f1]
 }
 
-/// The sweeps among some runs: same dataset and method, at least three runs, one or two settings
-/// that vary.
+/// The charts of all sweeps: at least three runs of one dataset and method that differ in one or
+/// two settings.
 pub(super) fn charts(views: &[RunView]) -> Vec<Chart> {
     let mut sorted: BTreeMap<(String, String), Vec<(&Settings, &Summary)>> = BTreeMap::new();
     for view in views {
@@ -25,21 +26,20 @@ pub(super) fn charts(views: &[RunView]) -> Vec<Chart> {
     sorted
         .into_iter()
         .filter(|(_, runs)| runs.len() > 2)
-        .flat_map(|(of, runs)| sweep(&of, &runs))
+        .flat_map(|(key, runs)| sweep(&key, &runs))
         .collect()
 }
 
-/// A setting of the varied keys, with the scores that its runs have under each seed.
+/// One combination of settings, with the scores under each seed.
 type Spot<'a> = (&'a Settings, BTreeMap<u64, Scores>);
 
-/// Runs of the same settings together, on the seeds that all settings have.
+/// Merges runs of the same settings and keeps the seeds that all combinations have.
 fn spots<'a>(runs: &[(&'a Settings, &Summary)], keys: &[&str]) -> Vec<Spot<'a>> {
     let mut spots: Vec<Spot<'a>> = Vec::new();
     for (settings, summary) in runs {
-        let same =
-            |spot: &&mut Spot<'a>| keys.iter().all(|key| spot.0.get(key) == settings.get(key));
         let scores = summary.seeds.iter().map(|seed| (seed.seed, seed.scores.0));
-        match spots.iter_mut().find(same) {
+        let same = spots.iter_mut().find(|spot| same_values(spot.0, settings, keys));
+        match same {
             Some(spot) => scores.for_each(|(seed, scores)| {
                 spot.1.entry(seed).or_insert(scores);
             }),
@@ -57,6 +57,12 @@ fn spots<'a>(runs: &[(&'a Settings, &Summary)], keys: &[&str]) -> Vec<Spot<'a>> 
     spots
 }
 
+/// Whether two configurations agree in these keys.
+fn same_values(a: &Settings, b: &Settings, keys: &[&str]) -> bool {
+    keys.iter().all(|key| a.get(key) == b.get(key))
+}
+
+/// The charts of one dataset and method; empty unless they are a sweep.
 fn sweep((dataset, label): &(String, String), runs: &[(&Settings, &Summary)]) -> Vec<Chart> {
     let varied: BTreeSet<&str> = runs
         .iter()
@@ -64,7 +70,6 @@ fn sweep((dataset, label): &(String, String), runs: &[(&Settings, &Summary)]) ->
         .map(|(key, _, _)| key)
         .filter(|key| *key != "seeds" && *key != "name")
         .collect();
-    let title = |headline: &Headline| format!("{label} on {dataset}: {}, %", headline.title);
     let keys: Vec<&str> = varied.into_iter().collect();
     let spots = spots(runs, &keys);
     if spots.len() < 3 {
@@ -75,19 +80,22 @@ fn sweep((dataset, label): &(String, String), runs: &[(&Settings, &Summary)]) ->
         "Mean over the {seeds} seed{} that all runs have.",
         if seeds == 1 { "" } else { "s" }
     );
-    let charts = match keys[..] {
-        [key] if spots.iter().all(|(settings, _)| settings.number(key).is_some()) => {
-            shown().map(|headline| curve(title(headline), key, &spots, headline)).to_vec()
-        }
-        [rows, columns] => {
-            shown().map(|headline| map(title(headline), [rows, columns], &spots, headline)).to_vec()
-        }
-        _ => Vec::new(),
-    };
-    charts.into_iter().map(|chart| chart.noted(&note)).collect()
+    let mut charts = Vec::new();
+    for headline in shown() {
+        let title = format!("{label} on {dataset}: {}, %", headline.title);
+        let chart = match keys[..] {
+            [key] if spots.iter().all(|(settings, _)| settings.number(key).is_some()) => {
+                curve(title, key, &spots, headline)
+            }
+            [rows, columns] => map(title, [rows, columns], &spots, headline),
+            _ => return Vec::new(),
+        };
+        charts.push(chart.noted(&note));
+    }
+    charts
 }
 
-/// One setting: mean and spread over seeds at each of its values.
+/// One setting: mean and standard deviation over seeds at each of its values.
 fn curve(title: String, key: &str, spots: &[Spot<'_>], headline: &Headline) -> Chart {
     let mut points: Vec<(f64, Vec<f64>)> = spots
         .iter()
@@ -105,34 +113,44 @@ fn pooled(seeds: &BTreeMap<u64, Scores>, headline: &Headline) -> Vec<f64> {
     seeds.values().filter_map(|scores| scores.get(headline).pooled).collect()
 }
 
-/// Two settings: the mean over seeds for each pair of values.
-fn map(title: String, keys: [&str; 2], spots: &[Spot<'_>], headline: &Headline) -> Chart {
-    let values = |key: &str| -> Vec<String> {
-        let mut found: Vec<String> = Vec::new();
-        for value in spots.iter().map(|(settings, _)| settings.get(key).unwrap_or("not set")) {
-            if !found.iter().any(|known| known == value) {
-                found.push(value.to_owned());
-            }
-        }
-        let number = |text: &String| text.parse::<f64>().unwrap_or(f64::INFINITY);
-        found.sort_by(|a, b| number(a).total_cmp(&number(b)).then_with(|| a.cmp(b)));
-        found
-    };
-    let cell = |row: &str, column: &str| {
-        let at = |settings: &Settings, key: &str, wanted: &str| {
-            settings.get(key).unwrap_or("not set") == wanted
-        };
-        let found = spots
+/// Two settings, down and across: the mean over seeds for each pair of values.
+fn map(title: String, [down, across]: [&str; 2], spots: &[Spot<'_>], headline: &Headline) -> Chart {
+    let columns = values(spots, across);
+    let mut rows = Vec::new();
+    for row in values(spots, down) {
+        let numbers = columns
             .iter()
-            .find(|(settings, _)| at(settings, keys[0], row) && at(settings, keys[1], column));
-        found.and_then(|(_, seeds)| mean(&pooled(seeds, headline))).unwrap_or(f64::NAN)
-    };
-    let columns = values(keys[1]);
-    let row = |row: String| {
-        let numbers = columns.iter().map(|column| cell(&row, column)).collect();
-        (row, numbers)
-    };
-    let rows = values(keys[0]).into_iter().map(row).collect();
-    Heat { title, x: keys[1].to_owned(), y: keys[0].to_owned(), columns: columns.clone(), rows }
-        .chart()
+            .map(|column| {
+                let here = [(down, &row[..]), (across, &column[..])];
+                mean_at(spots, here, headline)
+            })
+            .collect();
+        rows.push((row, numbers));
+    }
+    Heat { title, x: across.to_owned(), y: down.to_owned(), columns, rows }.chart()
+}
+
+/// The mean over seeds at two values of settings; NaN if no run has them.
+fn mean_at(spots: &[Spot<'_>], here: [(&str, &str); 2], headline: &Headline) -> f64 {
+    let spot = spots
+        .iter()
+        .find(|(settings, _)| here.iter().all(|(key, wanted)| value(settings, key) == *wanted));
+    spot.and_then(|(_, seeds)| mean(&pooled(seeds, headline))).unwrap_or(f64::NAN)
+}
+
+/// All values of a setting, numbers first and increasing.
+fn values(spots: &[Spot<'_>], key: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for value in spots.iter().map(|(settings, _)| value(settings, key)) {
+        if !found.iter().any(|known| known == value) {
+            found.push(value.to_owned());
+        }
+    }
+    sort_as_numbers(&mut found);
+    found
+}
+
+/// The value of a setting as a heading.
+fn value<'a>(settings: &'a Settings, key: &str) -> &'a str {
+    settings.get(key).unwrap_or("not set")
 }

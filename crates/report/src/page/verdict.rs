@@ -1,4 +1,4 @@
-//! The verdict: who fares how, and how sure that is.
+//! The verdict: differences between groups of nodes or between methods, and how certain they are.
 
 use super::about;
 use super::against::against;
@@ -8,18 +8,18 @@ use crate::markup::Markup;
 use crate::{Block, BlockRow, Summary};
 use boostfgl_fairness::statistics::Certainty;
 use boostfgl_fairness::{Group, HEADLINES, Headline, Reading, Scores, mean};
+use std::cmp::Ordering;
 
 pub(super) fn section(runs: &RunGroup) -> Option<String> {
     let mut page = Markup::default();
-    let told = match (&runs.group_scores[..], runs.summaries().count()) {
+    let written = match (&runs.group_scores[..], runs.summaries().count()) {
         ([Some(base), rest @ ..], 2..) if rest.iter().any(Option::is_some) => {
             against(runs, base, &mut page)
         }
         ([Some(only), ..], _) => alone(runs, only, &mut page),
         _ => by_metric(runs, &mut page),
     };
-    told?;
-    // Which classes the groups above are about.
+    written?;
     if let Some(classes) = about::minority(runs) {
         page.text("p", &[("class", &"note")], &classes);
     }
@@ -27,7 +27,7 @@ pub(super) fn section(runs: &RunGroup) -> Option<String> {
     Some(page.finish())
 }
 
-/// One sentence in a box, and one on how to read it.
+/// A box with the verdict and a note on how to read it.
 pub(super) fn verdict(page: &mut Markup, sentence: &str, note: &str) {
     page.raw("<div class=\"verdict\">");
     page.text("p", &[("class", &"sentence")], sentence);
@@ -35,23 +35,18 @@ pub(super) fn verdict(page: &mut Markup, sentence: &str, note: &str) {
     page.raw("</div>");
 }
 
-/// A run alone: who fares worst. Groups too small to be ranked are shown and not named.
+/// The verdict on a single run: the worst group against the best. Groups too small to be ranked are
+/// in the table, but not in the sentence.
 fn alone(runs: &RunGroup, group_scores: &GroupScores, page: &mut Markup) -> Option<()> {
     let (all, groups) = group_scores.groups.split_first()?;
-    let ranked = || {
-        groups
-            .iter()
-            .filter(|group| group.accuracy.mean().is_finite() && !group.is_small(runs.min_group))
-    };
-    let by = |a: &&GroupScore, b: &&GroupScore| a.accuracy.mean().total_cmp(&b.accuracy.mean());
+    let ranked: Vec<&GroupScore> = groups
+        .iter()
+        .filter(|group| group.accuracy.mean().is_finite() && !group.is_small(runs.min_group))
+        .collect();
     let right =
         format!("{} is right for {:.1} % of all test nodes", runs.labels()[0], all.accuracy.mean());
     let client = worst_client(group_scores, runs.min_group);
-    match ranked()
-        .min_by(by)
-        .zip(ranked().max_by(by))
-        .filter(|(worst, best)| apart(worst, best) >= 0.05)
-    {
+    match worst_and_best(&ranked) {
         Some((worst, best)) => {
             let sentence = format!(
                 "{right}, but only for {:.1} % of those that are {}: {:.1} points fewer than for \
@@ -64,12 +59,13 @@ fn alone(runs: &RunGroup, group_scores: &GroupScores, page: &mut Markup) -> Opti
             verdict(page, &sentence, overlap(worst, best));
         }
         None => {
-            let note = match ranked().count() {
-                0 | 1 => format!(
+            let note = if ranked.len() < 2 {
+                format!(
                     "No two groups have {} test nodes: there is nothing to rank.",
                     runs.min_group
-                ),
-                _ => "The groups that are large enough to rank fare alike.".to_owned(),
+                )
+            } else {
+                "The groups that are large enough to rank have the same accuracy.".to_owned()
             };
             verdict(page, &format!("{right}.{client}"), &note);
         }
@@ -82,12 +78,24 @@ fn alone(runs: &RunGroup, group_scores: &GroupScores, page: &mut Markup) -> Opti
     Some(())
 }
 
-/// How far the best group is from the worst, in points.
+/// The groups with the least and the greatest accuracy; `None` if they are equal to one decimal.
+fn worst_and_best<'a>(ranked: &[&'a GroupScore]) -> Option<(&'a GroupScore, &'a GroupScore)> {
+    let worst = ranked.iter().copied().min_by(|a, b| by_accuracy(a, b))?;
+    let best = ranked.iter().copied().max_by(|a, b| by_accuracy(a, b))?;
+    Some((worst, best)).filter(|(worst, best)| apart(worst, best) >= 0.05)
+}
+
+/// The order of two groups by accuracy.
+fn by_accuracy(a: &GroupScore, b: &GroupScore) -> Ordering {
+    a.accuracy.mean().total_cmp(&b.accuracy.mean())
+}
+
+/// The gap between the best group and the worst, in points.
 fn apart(worst: &GroupScore, best: &GroupScore) -> f64 {
     best.accuracy.mean() - worst.accuracy.mean()
 }
 
-/// What the intervals over nodes of the worst and the best group allow to say.
+/// How to interpret the intervals over nodes of the worst and the best group.
 fn overlap(worst: &GroupScore, best: &GroupScore) -> &'static str {
     let ends = worst.accuracy.interval().zip(best.accuracy.interval());
     if ends.is_some_and(|(worst, best)| worst[1] < best[0]) {
@@ -99,17 +107,17 @@ fn overlap(worst: &GroupScore, best: &GroupScore) -> &'static str {
     }
 }
 
-/// The client that fares worst, of those large enough to be ranked. Under each seed clients are
-/// other sets of nodes, so over several seeds it has no name.
+/// A sentence on the least accuracy of a client, among those large enough to be ranked. Every seed
+/// has its own partition, so over several seeds it is not the accuracy of one client.
 fn worst_client(group_scores: &GroupScores, min_group: usize) -> String {
     let ranked: Vec<&GroupScore> =
         group_scores.clients.iter().filter(|client| !client.is_small(min_group)).collect();
-    let accuracy = |seed: u64| {
-        ranked.iter().filter_map(move |client| client.accuracy.seeds.get(&seed).copied())
-    };
     let seeds: Vec<u64> = group_scores.groups[0].accuracy.seeds.keys().copied().collect();
-    let worst: Vec<f64> =
-        seeds.iter().filter_map(|seed| accuracy(*seed).reduce(f64::min)).collect();
+    let mut worst = Vec::new();
+    for seed in &seeds {
+        let accuracies = ranked.iter().filter_map(|client| client.accuracy.seeds.get(seed));
+        worst.extend(accuracies.copied().reduce(f64::min));
+    }
     match (ranked.len(), mean(&worst), &seeds[..]) {
         (0 | 1, _, _) | (_, None, _) => String::new(),
         (_, Some(worst), [_]) => format!(" The worst served client has {worst:.1} %."),
@@ -119,6 +127,7 @@ fn worst_client(group_scores: &GroupScores, min_group: usize) -> String {
     }
 }
 
+/// The name of a group after "those that are".
 fn adjective(group: &str) -> &str {
     match group {
         "majority classes" => "of majority classes",
@@ -128,6 +137,7 @@ fn adjective(group: &str) -> &str {
     }
 }
 
+/// The table row of one group.
 fn row(group: &GroupScore, min_group: usize) -> Vec<String> {
     let interval = match group.accuracy.interval() {
         Some([low, high]) => format!("{low:.1} to {high:.1}"),
@@ -137,7 +147,7 @@ fn row(group: &GroupScore, min_group: usize) -> Vec<String> {
     vec![name, nodes, group.accuracy.shown(), interval, group.macro_f1.shown()]
 }
 
-/// Without predictions: by the headline metrics.
+/// The verdict without predictions, from the headline metrics.
 fn by_metric(runs: &RunGroup, page: &mut Markup) -> Option<()> {
     let Some(block) = &runs.block else {
         let (_, label, summary) = runs.summaries().next()?;
@@ -159,7 +169,7 @@ fn by_metric(runs: &RunGroup, page: &mut Markup) -> Option<()> {
     Some(())
 }
 
-/// The scores of the only run, in one sentence.
+/// The scores of a single run, in one sentence.
 fn only_scores(label: &str, scores: &Scores) -> String {
     format!(
         "{label} is right for {} % of all test nodes; macro-F1 is {} % on all nodes and {} % on \
@@ -175,8 +185,7 @@ fn percent(value: Option<f64>) -> String {
     value.map_or("–".to_owned(), |value| format!("{value:.1}"))
 }
 
-/// Which methods are better or worse than the base in a metric, in the words that the rule
-/// allows.
+/// The methods that differ from the base in a metric, by certainty.
 fn against_base(block: &Block, base: &str, key: &str) -> String {
     let found: Vec<String> = Certainty::ALL
         .into_iter()
@@ -192,13 +201,17 @@ fn against_base(block: &Block, base: &str, key: &str) -> String {
 /// The methods whose difference to the base has this certainty, under its word; `None` without
 /// any.
 fn methods_with(block: &Block, key: &str, wanted: Certainty) -> Option<String> {
-    let certainty = |row: &BlockRow| Some(row.metrics.get(key)?.difference?.certainty());
-    let rows = block.rows.iter().filter(|row| certainty(row) == Some(wanted));
+    let rows = block.rows.iter().filter(|row| certainty(row, key) == Some(wanted));
     let names: Vec<&str> = rows.map(|row| row.label.as_str()).collect();
     (!names.is_empty()).then(|| format!("{}: {}", wanted.word(), names.join(", ")))
 }
 
-/// The headline metrics in all readings, as `summary.json` has them.
+/// The certainty of the difference of a method to the base in a metric.
+fn certainty(row: &BlockRow, key: &str) -> Option<Certainty> {
+    Some(row.metrics.get(key)?.difference?.certainty())
+}
+
+/// The table of the headline metrics in all readings, as in `summary.json`.
 fn scores(runs: &RunGroup) -> String {
     let mut page = Markup::default();
     let mut rows = Vec::new();

@@ -1,4 +1,4 @@
-//! Whose update counted how much, round by round.
+//! The weight, trust and update size of clients over rounds.
 
 use super::RunGroup;
 use crate::chart::{Line, Lines};
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// A number of a client in a round.
 type Pick = fn(&ClientRecord) -> Option<f64>;
 
-/// More clients than this make no picture that can be read.
+/// The most clients in a chart.
 const MOST: usize = 16;
 
 pub(super) fn section(runs: &RunGroup) -> Option<String> {
@@ -27,16 +27,16 @@ pub(super) fn section(runs: &RunGroup) -> Option<String> {
     (!charts.is_empty()).then(|| format!("<div class=\"charts\">{charts}</div>"))
 }
 
-/// The first seed alone: under each seed clients are other sets of nodes, and a mean over them
-/// would be of nobody.
+/// The chart of one value of the clients under the first seed. Every seed has its own partition, so
+/// a mean over seeds would mix unrelated clients.
 fn chart(view: &RunView, title: &str, y: &str, pick: Pick) -> Option<String> {
     let rounds = view.rounds.as_ref()?;
     let seed = rounds.rounds.first()?.seed;
     let mut clients: BTreeMap<usize, Vec<[f64; 4]>> = BTreeMap::new();
-    let mut of = 0;
+    let mut total = 0;
     for round in rounds.rounds.iter().filter(|round| round.seed == seed) {
         for client in &round.clients {
-            of = of.max(client.client + 1);
+            total = total.max(client.client + 1);
             if let Some(value) =
                 pick(client).filter(|value| value.is_finite() && client.client < MOST)
             {
@@ -52,12 +52,12 @@ fn chart(view: &RunView, title: &str, y: &str, pick: Pick) -> Option<String> {
     if clients.is_empty() {
         return None;
     }
-    let line = |(client, points): (usize, Vec<[f64; 4]>)| Line {
-        name: format!("client {client}"),
-        points,
-    };
-    let lines = clients.into_iter().map(line).collect();
-    let some = if of > MOST { format!(", first {MOST} of {of} clients") } else { String::new() };
+    let lines = clients
+        .into_iter()
+        .map(|(client, points)| Line { name: format!("client {client}"), points })
+        .collect();
+    let some =
+        if total > MOST { format!(", first {MOST} of {total} clients") } else { String::new() };
     let title = format!("{title}, seed {seed}{some}");
     Some(Lines { title, x: "round".into(), y: y.into(), lines, ..Lines::default() }.chart().html())
 }

@@ -1,4 +1,4 @@
-//! Comparisons for other programs.
+//! Exports of comparisons.
 
 use crate::compared::compared;
 use boostfgl_report::export::{Format, export_comparisons, is_table};
@@ -73,7 +73,7 @@ fn every_cell_metric_and_round_is_a_row() {
 }
 
 #[test]
-fn figures_show_what_a_comparison_measured_each_picture_once() {
+fn figures_of_a_comparison_are_drawn_once() {
     let place = tempfile::tempdir().unwrap();
     let view = compared(&place.path().join("c"));
     let drawn = |figure: &Figure| figure.charts(&Results::of_comparison(figure.experiment, &view));
@@ -87,7 +87,7 @@ fn figures_show_what_a_comparison_measured_each_picture_once() {
     pictures.sort();
     pictures.dedup();
     assert_eq!(pictures.len(), all);
-    // What is left out would be a picture that is there.
+    // The figures left out would repeat one of these pictures.
     for figure in FIGURES.iter().filter(|figure| figure.same_as.is_some()) {
         let other = Figure::named(figure.same_as.unwrap()).unwrap();
         assert!(

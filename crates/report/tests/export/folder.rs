@@ -1,4 +1,4 @@
-//! Run folders to look at.
+//! Run folders for the tests.
 
 use boostfgl_fairness::{Evaluation, Percent, Question};
 use boostfgl_graph::{Labels, Role};

@@ -27,7 +27,7 @@ fn typed(field: &Field) -> Value {
     }
 }
 
-/// What the crate's own reader finds is what JSON and CSV hold.
+/// The crate's own reader finds the values of JSON and CSV.
 #[test]
 fn values_types_and_gaps_are_kept() {
     let place = tempfile::tempdir().unwrap();
@@ -53,7 +53,7 @@ fn values_types_and_gaps_are_kept() {
 
 /// The same runs give the same bytes.
 #[test]
-fn files_are_the_same_every_time() {
+fn files_are_reproducible() {
     let place = tempfile::tempdir().unwrap();
     let views = views(place.path());
     let (a, b) = (place.path().join("a"), place.path().join("b"));

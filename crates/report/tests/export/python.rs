@@ -1,4 +1,4 @@
-//! The programs that exports are for, asked what they read.
+//! Exports read by the programs that they are meant for.
 //!
 //! `cargo xtask test` makes a Python environment with them and names its interpreter in
 //! `BOOSTFGL_PYTHON`.
@@ -8,7 +8,7 @@ use std::process::Command;
 
 const VARIABLE: &str = "BOOSTFGL_PYTHON";
 
-/// What a script prints as JSON, or `None` after saying what is left out.
+/// The JSON that a script prints; without the program a message and `None`.
 fn python(what: &str, script: &str, arguments: &[&Path]) -> Option<Value> {
     let Some(python) = std::env::var_os(VARIABLE).filter(|python| !python.is_empty()) else {
         eprintln!(

@@ -5,7 +5,7 @@ use boostfgl_report::Depth;
 use serde_json::json as value;
 
 #[test]
-fn every_row_is_there_in_csv_and_json() {
+fn csv_and_json_have_every_row() {
     let place = tempfile::tempdir().unwrap();
     let (views, to) = (views(place.path()), place.path().join("new/folder"));
     let written = exported(&views, "csv,json", &to);
@@ -37,7 +37,7 @@ fn every_row_is_there_in_csv_and_json() {
 }
 
 #[test]
-fn numbers_are_those_of_the_run() {
+fn exported_numbers_equal_those_of_the_run() {
     let place = tempfile::tempdir().unwrap();
     let views = views(place.path());
     exported(&views, "csv,json", place.path());
@@ -64,7 +64,7 @@ fn numbers_are_those_of_the_run() {
         (&Value::Null, &Value::Null)
     );
 
-    // Client 1 takes no part in the third round, yet is evaluated.
+    // Client 1 does not take part in the third round, but is evaluated.
     let client = &csv(place.path().join("clients.csv"))[5];
     assert_eq!((&client["round"][..], &client["client"][..]), ("3", "1"));
     assert_eq!([&client["loss"], &client["weight"], &client["bytes_up"]], ["", "", ""]);
@@ -76,7 +76,7 @@ fn numbers_are_those_of_the_run() {
 }
 
 #[test]
-fn datasets_are_apart_in_latex_and_markdown() {
+fn latex_and_markdown_have_a_table_per_dataset() {
     let place = tempfile::tempdir().unwrap();
     let mut views = views(place.path());
     views[0].name = "twin".to_owned();
@@ -115,7 +115,7 @@ fn datasets_are_apart_in_latex_and_markdown() {
 }
 
 #[test]
-fn the_second_is_underlined() {
+fn the_second_best_is_underlined() {
     let place = tempfile::tempdir().unwrap();
     let shifted = |by: f64| SCORES.map(|row| row.map(|x| x.map(|x| x + by)));
     let view = |(name, by): (&str, f64)| folder(place.path(), name, &run(name, &[], &shifted(by)));
@@ -126,9 +126,9 @@ fn the_second_is_underlined() {
     assert!(latex.contains("    b & \\textbf{90.5 $\\pm$ 0.7} & "), "{latex}");
 }
 
-/// Nothing to say is no reason to fail, and a run that still goes on has its rounds.
+/// No run at all is not an error, and a run that is still training has its rounds.
 #[test]
-fn unfinished_runs_have_what_they_have() {
+fn unfinished_runs_are_exported_without_a_summary() {
     let place = tempfile::tempdir().unwrap();
     let views: Vec<RunView> = ["a", "b"]
         .map(|name| {

@@ -1,4 +1,4 @@
-//! Events in the wire format of Protocol Buffers, as far as curves need it.
+//! Events in the wire format of Protocol Buffers, as far as scalars need it.
 //!
 //! ```text
 //! Event   { double wall_time = 1; int64 step = 2; string file_version = 3; Summary summary = 5; }
@@ -6,7 +6,7 @@
 //! Value   { string tag = 1; float simple_value = 2; }
 //! ```
 
-/// What a field's bytes are.
+/// The wire type of a field.
 #[derive(Clone, Copy)]
 enum Wire {
     Varint = 0,
@@ -22,7 +22,7 @@ pub(super) fn version(wall_time: f64) -> Vec<u8> {
     event
 }
 
-/// The curves' values at one step.
+/// The values of all curves at one step.
 pub(super) fn scalars<'a>(
     wall_time: f64,
     step: u64,
@@ -33,7 +33,7 @@ pub(super) fn scalars<'a>(
         let mut value = Vec::new();
         delimited(&mut value, 1, tag.as_bytes());
         key(&mut value, 2, Wire::Four);
-        // The format has no more digits.
+        // The format has only single precision.
         value.extend((number as f32).to_le_bytes());
         delimited(&mut summary, 1, &value);
     }
@@ -44,6 +44,7 @@ pub(super) fn scalars<'a>(
     event
 }
 
+/// The beginning of an event: its time.
 fn timed(wall_time: f64) -> Vec<u8> {
     let mut event = Vec::new();
     key(&mut event, 1, Wire::Eight);
@@ -51,17 +52,19 @@ fn timed(wall_time: f64) -> Vec<u8> {
     event
 }
 
+/// The number and wire type of a field.
 fn key(out: &mut Vec<u8>, field: u64, wire: Wire) {
     varint(out, field << 3 | wire as u64);
 }
 
+/// A field with its length and its bytes.
 fn delimited(out: &mut Vec<u8>, field: u64, bytes: &[u8]) {
     key(out, field, Wire::Length);
     varint(out, bytes.len() as u64);
     out.extend(bytes);
 }
 
-/// Seven bits a byte, the lowest first; the eighth says that more follow.
+/// A varint: seven bits per byte, lowest first. The eighth bit is set if more bytes follow.
 fn varint(out: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
@@ -76,7 +79,7 @@ mod tests {
 
     /// The example of the format's own documentation: 150 is 96 01.
     #[test]
-    fn numbers_are_as_documented() {
+    fn varints_match_the_documented_example() {
         let bytes = |number| {
             let mut out = Vec::new();
             varint(&mut out, number);
@@ -88,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn events_byte_by_byte() {
+    fn events_have_the_documented_bytes() {
         assert_eq!(
             version(0.0),
             [&[9, 0, 0, 0, 0, 0, 0, 0, 0, 0x1a, 13][..], b"brain.Event:2"].concat()

@@ -3,7 +3,7 @@
 mod event;
 mod record;
 
-use super::comparisons::{Named, courses};
+use super::comparisons::{Named, cell_curves};
 use super::records::readings;
 use super::rounds;
 use super::runs::Run;
@@ -14,8 +14,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-/// Programs look for `tfevents`; the usual time is left out of the name, so that a second export
-/// replaces the first instead of drawing every curve twice.
+/// The name of every event file. Readers look for `tfevents`. The usual time stamp is a constant,
+/// so that a second export replaces the first and no curve is shown twice.
 const NAME: &str = "events.out.tfevents.0000000000.boostfgl";
 
 /// Writes `RUN/seedN/` under `to`.
@@ -29,8 +29,9 @@ pub(super) fn write(runs: &[Run<'_>], to: &Path) -> Result<Vec<PathBuf>> {
             let folder = folder.join(format!("seed{seed}"));
             boostfgl_disk::create_dir_all(&folder)?;
             let path = folder.join(NAME);
-            let of_seed =
-                rounds::of(run).zip(times.iter().copied()).filter(|(round, _)| round.seed == seed);
+            let of_seed = rounds::of_run(run)
+                .zip(times.iter().copied())
+                .filter(|(round, _)| round.seed == seed);
             let mut file = AtomicFile::create(&path)?;
             events(&mut file, of_seed).map_err(|source| Error::io(&path, source))?;
             file.finish()?;
@@ -40,22 +41,22 @@ pub(super) fn write(runs: &[Run<'_>], to: &Path) -> Result<Vec<PathBuf>> {
     Ok(written)
 }
 
-/// Writes `COMPARISON/DATASET/METHOD/seedN/` under `to`, of every cell whose curve was kept.
+/// Writes `COMPARISON/DATASET/METHOD/seedN/` under `to` for every cell whose rounds were kept.
 pub(super) fn write_courses(all: &[Named<'_>], to: &Path) -> Result<Vec<PathBuf>> {
     let mut written = Vec::new();
-    let mut places = Places::default();
-    for (of, dataset, method, seed, points) in courses(all) {
-        let folder = [&of.name, dataset, method]
-            .into_iter()
-            .fold(to.to_path_buf(), |at, name| places.below(&at, name));
-        let folder = folder.join(format!("seed{seed}"));
+    let mut folders = Folders::default();
+    for curve in cell_curves(all) {
+        let comparison = folders.below(to, &curve.comparison().name);
+        let dataset = folders.below(&comparison, curve.dataset());
+        let method = folders.below(&dataset, curve.method());
+        let folder = method.join(format!("seed{}", curve.seed));
         boostfgl_disk::create_dir_all(&folder)?;
         let path = folder.join(NAME);
-        // When a round ended is not known: all have the time of the comparison, so that the same
-        // folder gives the same bytes.
-        let time = seconds(&of.view.path.join(Comparison::FILE));
+        // The times of rounds are not known. All have that of the comparison's file, so that an
+        // export is reproducible.
+        let time = seconds(&curve.comparison().view.path.join(Comparison::FILE));
         let mut file = AtomicFile::create(&path)?;
-        let events = points.iter().map(|point| (point.round as u64, of_point(point), time));
+        let events = curve.points.iter().map(|point| (point.round as u64, of_point(point), time));
         events_of(&mut file, events).map_err(|source| Error::io(&path, source))?;
         file.finish()?;
         written.push(path);
@@ -63,22 +64,28 @@ pub(super) fn write_courses(all: &[Named<'_>], to: &Path) -> Result<Vec<PathBuf>
     Ok(written)
 }
 
-/// Folders by the names that they stand for, since two names may look alike once they are safe.
+/// The folders of names. Different names may become equal when their characters are replaced, so
+/// every name keeps the folder that it was given first.
 #[derive(Default)]
-struct Places {
+struct Folders {
+    /// The folder of each name below a folder.
     known: HashMap<(PathBuf, String), PathBuf>,
+    /// The names that are in use below each folder.
     taken: HashMap<PathBuf, HashSet<String>>,
 }
 
-impl Places {
-    fn below(&mut self, at: &Path, name: &str) -> PathBuf {
-        let taken = self.taken.entry(at.to_path_buf()).or_default();
-        let place = || at.join(folder_name(name, taken));
-        self.known.entry((at.to_path_buf(), name.to_owned())).or_insert_with(place).clone()
+impl Folders {
+    /// The folder of `name` below `parent`.
+    fn below(&mut self, parent: &Path, name: &str) -> PathBuf {
+        let taken = self.taken.entry(parent.to_path_buf()).or_default();
+        self.known
+            .entry((parent.to_path_buf(), name.to_owned()))
+            .or_insert_with(|| parent.join(folder_name(name, taken)))
+            .clone()
     }
 }
 
-/// What is drawn of an evaluated round of a cell.
+/// The scalars of an evaluated round of a cell.
 fn of_point(point: &Point) -> Vec<(String, f64)> {
     let known = HEADLINES.iter().filter_map(|headline| {
         Some((tag(headline, Reading::Pooled), (*point.scores.get(headline))?))
@@ -91,7 +98,7 @@ fn tag(headline: &Headline, reading: Reading) -> String {
     format!("{}/{}", headline.key, reading.name())
 }
 
-/// The version, then one event per round.
+/// Writes the version, then one event per round.
 fn events<'a>(
     file: &mut impl io::Write,
     rounds: impl Iterator<Item = (&'a Round, f64)>,
@@ -99,7 +106,7 @@ fn events<'a>(
     events_of(file, rounds.map(|(round, time)| (round.round as u64, scalars(round), time)))
 }
 
-/// The same of numbers by their names.
+/// Writes the version, then one event for each round with its scalars and its time.
 fn events_of(
     file: &mut impl io::Write,
     rounds: impl Iterator<Item = (u64, Vec<(String, f64)>, f64)>,
@@ -114,40 +121,43 @@ fn events_of(
     Ok(())
 }
 
-/// What is drawn of a round; what was not measured has no point.
+/// The scalars of a round that were measured.
 fn scalars(round: &Round) -> Vec<(String, f64)> {
-    let mut all = vec![("loss".to_owned(), round.loss)];
-    let mut add = |tag: String, value: Option<f64>| all.extend(value.map(|value| (tag, value)));
-    add("accuracy/validation".to_owned(), round.val_accuracy);
+    let mut all = vec![
+        ("loss".to_owned(), Some(round.loss)),
+        ("accuracy/validation".to_owned(), round.val_accuracy),
+    ];
     for (headline, reading) in readings() {
         let value =
             round.metrics.as_ref().and_then(|metrics| metrics.0.scores.get(headline).get(reading));
-        add(tag(headline, reading), value);
+        all.push((tag(headline, reading), value));
     }
     for client in &round.clients {
-        add(format!("weight/client{}", client.client), client.weight);
-        add(format!("trust/client{}", client.client), client.trust);
+        all.push((format!("weight/client{}", client.client), client.weight));
+        all.push((format!("trust/client{}", client.client), client.trust));
     }
-    add("bytes/up".to_owned(), Some(round.bytes_up as f64));
-    add("bytes/down".to_owned(), Some(round.bytes_down as f64));
-    add("seconds".to_owned(), Some(round.seconds));
-    all
+    all.push(("bytes/up".to_owned(), Some(round.bytes_up as f64)));
+    all.push(("bytes/down".to_owned(), Some(round.bytes_down as f64)));
+    all.push(("seconds".to_owned(), Some(round.seconds)));
+    all.into_iter().filter_map(|(tag, value)| Some((tag, value?))).collect()
 }
 
-/// When each round ended, as seconds since 1970. The file was last written when the last one did;
-/// earlier ones lie back by what the rounds between took. So the same folder gives the same bytes.
+/// The end of each round in seconds since 1970. The last round ended when the file was last
+/// written, and the others earlier by the durations in between. The clock is not read, so an export
+/// is reproducible.
 fn wall_times(run: &Run<'_>) -> Vec<f64> {
     let end = run.view.rounds.as_ref().map_or(0.0, |rounds| seconds(rounds.path()));
-    let total: f64 = rounds::of(run).map(|round| round.seconds).sum();
-    let mut gone = 0.0;
-    let time = |round: &Round| {
-        gone += round.seconds;
-        end - total + gone
-    };
-    rounds::of(run).map(time).collect()
+    let total: f64 = rounds::of_run(run).map(|round| round.seconds).sum();
+    let mut elapsed = 0.0;
+    let mut times = Vec::new();
+    for round in rounds::of_run(run) {
+        elapsed += round.seconds;
+        times.push(end - total + elapsed);
+    }
+    times
 }
 
-/// When a file was last written, as seconds since 1970; 0 if that is not known.
+/// The time of the last change of a file in seconds since 1970; 0 if it is not known.
 fn seconds(path: &Path) -> f64 {
     let changed = path.metadata().and_then(|file| file.modified()).ok();
     changed
@@ -155,12 +165,12 @@ fn seconds(path: &Path) -> f64 {
         .map_or(0.0, |since| since.as_secs_f64())
 }
 
-/// A name that is one folder here and elsewhere, and no other run's.
+/// A valid folder name on every common system, distinct from those in `taken`.
 fn folder_name(name: &str, taken: &mut HashSet<String>) -> String {
-    let safe = |c: char| if c.is_control() || "/\\:*?\"<>|".contains(c) { '_' } else { c };
-    let name: String = name.chars().map(safe).collect();
+    let name = name.replace(is_unsafe, "_");
     let name = if name.chars().all(|c| c == '.' || c == ' ') { format!("run{name}") } else { name };
-    // Names are told apart before; only replaced characters can make them alike again.
+    // Names are distinct, but replaced characters or another case can make them equal. Some file
+    // systems ignore case.
     let mut free = name.clone();
     while !taken.insert(free.to_lowercase()) {
         free.push('_');
@@ -168,12 +178,17 @@ fn folder_name(name: &str, taken: &mut HashSet<String>) -> String {
     free
 }
 
+/// Whether some system does not allow the character in file names.
+fn is_unsafe(c: char) -> bool {
+    c.is_control() || "/\\:*?\"<>|".contains(c)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn any_name_is_one_folder() {
+    fn every_name_becomes_a_distinct_folder() {
         let mut taken = HashSet::new();
         let mut name = |name: &str| folder_name(name, &mut taken);
         assert_eq!(name("cora-fedavg"), "cora-fedavg");

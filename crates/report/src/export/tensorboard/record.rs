@@ -2,13 +2,14 @@
 
 use std::io::{self, Write};
 
-/// CRC-32C, turned and shifted: the format stores checksums of data that may themselves hold
-/// checksums.
+/// CRC-32C, rotated and shifted as the format requires, because the data may contain checksums
+/// themselves.
 pub(super) fn masked(bytes: &[u8]) -> u32 {
     crc32c::crc32c(bytes).rotate_right(15).wrapping_add(0xa282_ead8)
 }
 
-/// One record: length as u64, its checksum, the bytes, theirs; all little-endian.
+/// Writes one record: the length as u64, its checksum, the bytes, their checksum; all of it
+/// little-endian.
 pub(super) fn write(file: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
     let length = (bytes.len() as u64).to_le_bytes();
     file.write_all(&length)?;
@@ -23,7 +24,7 @@ mod tests {
 
     /// RFC 3720, B.4.
     #[test]
-    fn checksums_are_those_of_the_standard() {
+    fn checksums_match_the_standard() {
         let increasing: Vec<u8> = (0..32).collect();
         let decreasing: Vec<u8> = (0..32).rev().collect();
         let known: [(&[u8], u32); 5] = [
@@ -40,13 +41,13 @@ mod tests {
 
     /// As TensorBoard 2.21 masks them.
     #[test]
-    fn masks_are_those_of_tensorboard() {
+    fn masked_checksums_match_tensorboard() {
         assert_eq!(masked(b"123456789"), 0xc78a_b0e5);
         assert_eq!(masked(&[0; 32]), 0x0fd7_fffa);
     }
 
     #[test]
-    fn a_record_is_framed() {
+    fn a_record_has_length_and_checksums() {
         let mut file = Vec::new();
         write(&mut file, b"abc").unwrap();
         assert_eq!(file.len(), 8 + 4 + 3 + 4);
