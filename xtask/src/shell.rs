@@ -31,7 +31,7 @@ fn describes_package(variable: &str) -> bool {
 /// The command as one would type it, with the variables it sets.
 pub(crate) fn shown(command: &Command) -> String {
     let program = command.get_program();
-    // Shown as `cargo`, which one would type, instead of its full path.
+    // `CARGO` is a full path; `cargo` is what one would type.
     let program = if Some(program) == env::var_os("CARGO").as_deref() {
         OsStr::new("cargo")
     } else {

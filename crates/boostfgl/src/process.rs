@@ -61,6 +61,6 @@ pub(crate) fn peak_rss_mib() -> f64 {
 /// Resets the peak, so that each of several runs in one process reports its own. Linux only;
 /// elsewhere a run may report the peak of an earlier one.
 pub(crate) fn reset_peak_rss() {
-    // A failure is harmless: the peak is then an upper bound.
+    // An error is ignored: the peak is then an upper bound.
     let _ = std::fs::write("/proc/self/clear_refs", "5");
 }

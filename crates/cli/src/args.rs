@@ -52,7 +52,7 @@ pub(crate) struct TrainingFlags {
 /// Flags of every training command, for any data and method.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct ProtocolFlags {
-    // The help lists the boosts of the table.
+    // Not a doc comment, since the text is generated from the registry of boosts.
     #[arg(long, value_name = "LIST", help = boost_help())]
     pub(crate) boost: Option<String>,
 

@@ -42,7 +42,8 @@ pub fn top_changes<T: Real>(to: &Params<T>, from: &Params<T>, count: usize) -> T
         }
         distances.push(libm::sqrt(distance.sum()));
     }
-    // If the sample misled, or there are many ties, the difference is formed after all.
+    // If the bracket estimated from the sample is wrong, or there are many ties, the whole
+    // difference is computed.
     let entries = selection.finish().unwrap_or_else(|| largest(&difference(to, from), count));
     TopChanges { entries, distances }
 }

@@ -86,7 +86,6 @@ impl Markup {
         for row in rows {
             self.open("tr", &[]);
             for (at, cell) in row.iter().enumerate() {
-                // Numbers are aligned right, words left.
                 let (name, attributes): (_, &Attributes<'_>) = match (at, is_word(cell)) {
                     (0, _) => ("th", &[("scope", &"row")]),
                     (_, true) => ("td", &[("class", &"text")]),

@@ -119,7 +119,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             seed: args.seed,
             short: args.short,
         };
-        // A trial that fails with an error does not hold; the others are still tried.
+        // A trial that ends with an error counts as failed; the others are still tried.
         let found = attempt(&trial).unwrap_or_else(|error| vec![Finding::broken(name, &error)]);
         eprintln!("{name}: {:.0} s", begun.elapsed().as_secs_f64());
         if args.document {

@@ -78,7 +78,8 @@ fn content_length(bytes: &[u8]) -> Result<usize, String> {
             "expected at least {least} bytes, found {found}: the file is truncated"
         ));
     };
-    // The hash first: if a bit was flipped, the length may be wrong too, and would mislead.
+    // The hash is checked first: if a bit was flipped, the length may be wrong too, and a message
+    // about it would be misleading.
     let found = blake3::hash(hashed);
     if found.as_bytes() != hash {
         let expected = blake3::Hash::from(*hash).to_hex();

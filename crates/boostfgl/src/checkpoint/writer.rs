@@ -192,7 +192,6 @@ impl<'a> CheckpointWriter<'a> {
     /// file that cannot be removed is harmless: a newer one is preferred to it.
     fn remove_old(&self, index: usize) {
         let mut states = load::states(&self.folder).unwrap_or_default();
-        // By seed, then by round.
         states.sort();
         let current = states.iter().filter(|state| state.index == index).count();
         let mut surplus = current.saturating_sub(STATES_KEPT);

@@ -73,7 +73,7 @@ impl Layers {
     /// If it cannot be read, is not TOML, or has an unknown key; the message names the line. Also
     /// if it is that of a finished run and was changed since, as it would not repeat that run.
     pub fn file(&mut self, path: &Path) -> Result<()> {
-        // Only a run folder has checksums of ours.
+        // Only the files of a run folder have checksums.
         if path.ends_with(RunFolder::CONFIG) && path.with_file_name(RunFolder::SUMMARY).is_file() {
             Checksums::check_file(path).map_err(changed)?;
         }

@@ -331,7 +331,7 @@ impl Diagnose {
         let experiment = pool.install(|| Experiment::new(config, graph))?;
         self.resources.check(&experiment, &pool)?;
         let config = experiment.config();
-        // Checked before a folder is created.
+        // Before `train`, so that an invalid request leaves no folder behind.
         inquiry.check(experiment.graph(), config.partition.clients)?;
         let mut rounds =
             Rounds::new(&config.method, config.seeds.len(), config.fed.rounds, self.printing.quiet);

@@ -110,7 +110,7 @@ impl Reproduce {
         let begun = Instant::now();
         let (mut ran, mut failed) = (Vec::new(), None);
         for (name, plan) in &plans {
-            // The others still run and get their verdicts.
+            // An error of one experiment does not stop the others.
             match self.run(name, plan, &mut laboratory) {
                 Ok(timed) => ran.push(timed),
                 Err(error) if plans.len() == 1 => return Err(error),

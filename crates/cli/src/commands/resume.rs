@@ -67,7 +67,7 @@ impl Resume {
             }
         }
         if diagnostics.is_empty() {
-            // Runs that were finished before show everything they recorded.
+            // For runs that were finished before, all recorded diagnostics are shown.
             let files = runs.iter().filter_map(|run| run.diagnostics.as_ref());
             diagnostics = files.flat_map(DiagnosticsFile::recorded).collect();
         }

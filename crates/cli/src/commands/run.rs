@@ -308,7 +308,7 @@ pub(super) fn unusable(error: impl Into<boostfgl::report::Error>) -> Error {
 /// The same for a folder inside `together`, whose runs are resumed together.
 fn unusable_in(error: impl Into<boostfgl::report::Error>, together: Option<&Path>) -> Error {
     match error.into() {
-        // Suggest to continue before to overwrite: a stopped run may be hours of work.
+        // Suggest continuing before overwriting: a stopped run may be hours of work.
         boostfgl::report::Error::NotEmpty { path, .. } if is_unfinished(&path) => {
             let command = output::resume_command(together.unwrap_or(&path));
             let advice = format!(

@@ -71,7 +71,7 @@ impl FaultPlan {
             (Fault::Full, None) => self.aftermath(call, all),
             (Fault::Short, None) => Ok(all),
             (Fault::Io, _) => Err(io::Error::from_raw_os_error(EIO)),
-            // Half of the bytes reach the file, and the next call finds the machine down.
+            // Half of the bytes reach the file, and every later call fails.
             (Fault::Crash, Some(half)) => {
                 self.down = true;
                 Ok(half)

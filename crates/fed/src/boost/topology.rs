@@ -315,7 +315,7 @@ impl TopologyBoost {
                 .filter(|(_, kept)| !**kept)
                 .for_each(|(score, _)| *score = least);
         }
-        // An empty mask prunes nothing: only pruning pays for one.
+        // An empty mask keeps all edges: a mask is allocated only for pruning.
         let kept: Vec<T> = match (self.config.edge_gate, kept) {
             (EdgeGate::Prune, Some(kept)) => {
                 kept.iter().map(|&k| if k { T::ONE } else { T::ZERO }).collect()
@@ -324,8 +324,8 @@ impl TopologyBoost {
         };
         let sign = if self.config.edge_score == EdgeScore::Criticality { 1.0 } else { -1.0 };
         let own = if self.config.propagation_rule.loop_in_softmax() { difficulty } else { &[] };
-        // e^{±λₑ s} and its sum over each row. The division waits for `fill_row`, where the rule
-        // decides which factor comes before it.
+        // e^{±λₑ s} and its sum over each row. `fill_row` divides, since the rule decides which
+        // factor comes before the division.
         let tilted =
             tilt(adjacency.offsets(), scores, own, &kept, T::of(sign * self.config.lambda_e));
         let mut values = vec![T::ZERO; plain.csr().non_zeros()];

@@ -89,8 +89,8 @@ impl<T: Real> ClientBoosts<T> {
     /// The propagation that scores nodes, if it is not the plain one.
     pub(super) fn scoring_propagation(&self) -> Option<&Propagation<T>> {
         let last = self.last_propagation.as_ref().filter(|_| self.boosts_scoring());
-        // A propagation that overflowed once would spoil every later one, which follows from what
-        // it predicts.
+        // A propagation that overflowed is not used: later ones are computed from its predictions
+        // and would not be finite either.
         last.filter(|last| last.csr().values().iter().all(|x| x.is_finite()))
     }
 
@@ -178,7 +178,7 @@ impl<T: Real> ClientBoosts<T> {
         if let Some(difficulty) = &mut self.difficulty {
             visitor.visit("difficulty", difficulty)?;
         }
-        // Where the last propagation scores the next round, it is state.
+        // If the last propagation scores nodes in the next round, it is part of the state.
         if self.boosts_scoring() {
             self.visit_last_propagation(plain, visitor)?;
         }

@@ -77,10 +77,9 @@ impl<T: Real> Federation<T> {
         done: &'a Done<T>,
     ) -> Inspected<'a, T> {
         let client = &self.clients[k];
-        // Its place among the participants, if it is one.
         let place = done.records.iter().position(|record| record.client == k);
         let forged = done.forged.iter().find(|(from, _)| *from == k);
-        // What arrived, not what was trained.
+        // The model that reached the server: an attack may have replaced the trained one.
         let arrived = forged.map_or(client.local(), |(_, model)| model);
         let evaluated = self.server.evaluated(k).unwrap_or(client.local());
         let tensors = 0..start.received.tensors().len();

@@ -65,7 +65,7 @@ impl<T: Real> Federation<T> {
             models.extend(self.server.start(k).into_iter().chain(self.server.evaluated(k)));
             messages.extend(self.server.tell(k));
         }
-        // What clients share is checked once.
+        // Models and messages that several clients share are checked once.
         models.sort_unstable_by_key(|model| std::ptr::from_ref(*model));
         models.dedup_by(|a, b| std::ptr::eq(*a, *b));
         messages.sort_unstable_by_key(|message| std::ptr::from_ref(*message));

@@ -223,7 +223,7 @@ impl Gram {
         let mut order: Vec<usize> = (0..n).collect();
         order.sort_by(|&i, &j| losses[i].total_cmp(&losses[j]).then(i.cmp(&j)));
         let kept = ((n - 1) as f64 * (1.0 - config.alpha)).ceil() as usize;
-        // With α = 0 every gradient is projected; otherwise those from position `kept` on are spared.
+        // With α = 0 every gradient is projected; otherwise those from position `kept` on are not.
         let spared = if config.alpha > 0.0 { &order[kept..] } else { &[] };
         let mut mean = vec![0.0; self.len()];
         for (i, weight) in weights.iter().enumerate() {

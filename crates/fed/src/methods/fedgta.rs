@@ -186,7 +186,8 @@ impl<T: Real> Smoothing<T> {
                 .iter_mut()
                 .zip(seeds.data())
                 .for_each(|(f, f0)| *f = half * *f + half * *f0);
-            // The truth is added a second time: smoothing must not wash out known labels.
+            // The truth is added a second time: propagation would otherwise smooth known labels
+            // away.
             for &v in context.data().training() {
                 let row = next.row_mut(v as usize).iter_mut();
                 row.zip(seeds.row(v as usize)).for_each(|(f, f0)| *f += *f0);

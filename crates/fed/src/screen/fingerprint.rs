@@ -45,7 +45,7 @@ impl Fingerprint {
         update: &Envelope<'_, T>,
     ) -> Option<Reason> {
         // The same input may honestly give the same update. So may any input if training did not
-        // move, or if all hidden units are dead.
+        // change the model, or if all hidden units are dead.
         let repeated = self.sent == earlier.sent && self.given != earlier.given;
         (repeated && update.is_informative()).then_some(Reason::Replay { round: earlier.round })
     }

@@ -117,7 +117,7 @@ impl Lengths {
         let found: Vec<Option<f64>> = open.map(|claim| claim.map(|claim| claim.found)).collect();
         let now = present(&found);
         let earlier = self.claims.rounds.concat();
-        // Of two claims the smaller is the measure: the larger one must not be compared with
+        // Of two claims the smaller is the reference: the larger one must not be compared with
         // itself.
         let of_round = if now.len() < ENOUGH {
             now.iter().copied().reduce(f64::min)

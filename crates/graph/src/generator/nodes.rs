@@ -128,7 +128,6 @@ fn drifts(spec: &Spec, regular_places: usize, places: usize, seed: u64) -> Vec<(
 /// Where there is enough for all, every part gets at least one.
 fn apportion(total: usize, shares: &[f64]) -> Vec<usize> {
     let sum: f64 = shares.iter().sum();
-    // One each first, and the rest in proportion.
     let (least, rest) = if total >= shares.len() { (1, total - shares.len()) } else { (0, total) };
     let exact: Vec<f64> = shares.iter().map(|share| rest as f64 * share / sum).collect();
     let mut parts: Vec<usize> = exact.iter().map(|&x| libm::floor(x) as usize).collect();

@@ -64,7 +64,7 @@ impl Wheel {
     /// The node of `range` whose stretch of the cumulative weights holds `x`.
     fn node(&self, range: Range<usize>, x: f64) -> u32 {
         let cell = (x / self.cumulative[self.len()] * self.len() as f64) as usize;
-        // Rounding may put the cell one too far; the walk goes both ways, and never leaves the
+        // Rounding may put the cell one too far: the search goes in both directions, within the
         // range.
         let mut at = self.guide[cell.min(self.len() - 1)] as usize;
         while at > range.start && self.cumulative[at] > x {

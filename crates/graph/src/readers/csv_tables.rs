@@ -141,8 +141,7 @@ impl Nodes {
             if let (Some(roles), Some(split)) = (&mut nodes.roles, split) {
                 roles.push(role(&table, split, label, &mut problems));
             }
-            // What stands in for a field that is wrong is never used: the problems are an error in
-            // the end.
+            // The default for an invalid field is never used, since any problem ends in an error.
             let features = feature_columns
                 .iter()
                 .map(|&column| table.feature(column, &mut problems).unwrap_or(0.0));

@@ -211,7 +211,7 @@ impl Header {
     fn row_major<T: Copy>(&self, values: Vec<T>) -> Vec<T> {
         match self.shape[..] {
             [rows, columns] if self.column_major => {
-                // Position `at` is row at / columns, column at % columns.
+                // `at` is the row-major position in the result.
                 (0..values.len()).map(|at| values[at % columns * rows + at / columns]).collect()
             }
             _ => values,

@@ -118,7 +118,6 @@ pub(super) fn graph() -> impl Strategy<Value = Graph> {
                         graph = graph.with_split(Split::new(roles)).unwrap();
                     }
                     if named {
-                        // Any texts will do as groups, too.
                         let columns = vec![
                             GroupColumn::from_texts("any", &ids),
                             GroupColumn::from_texts("ö", &ids),

@@ -115,7 +115,8 @@ dispatch! {
     /// One Adam step in one pass: w, m, v are read and written once, g is read once.
     fn adam<T: Real>(w: &mut [T], g: &[T], m: &mut [T], v: &mut [T], step: AdamStep<T>) {
         let n = w.len();
-        // Slices of one length: the bounds checks leave the loop, and it vectorises.
+        // Slices of one length: the bounds checks are hoisted out of the loop, which then
+        // vectorises.
         let (g, m, v) = (&g[..n], &mut m[..n], &mut v[..n]);
         for i in 0..n {
             w[i] = step.apply(w[i], g[i], &mut m[i], &mut v[i]);

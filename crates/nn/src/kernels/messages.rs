@@ -197,7 +197,8 @@ dispatch! {
         let mut totals = [[T::ZERO; W]; 3];
         let to = to_positive.as_chunks_mut::<W>().0.iter_mut().zip(to_negative.as_chunks_mut::<W>().0);
         for (r, (p, n)) in positive.as_chunks_mut::<W>().0.iter_mut().zip(to) {
-            // Copies, and one loop per quantity: selections instead of branches, which vectorise.
+            // Local copies, a loop per quantity, and selections instead of branches: each loop
+            // vectorises.
             let (to_p, to_n, (f, steep)) = (*p, *n, scale.levels(*r, above, below));
             let (up, down) = scale.slopes(f);
             let (mut to_f, mut high, mut to_slope) = ([T::ZERO; W], [T::ZERO; W], [T::ZERO; W]);

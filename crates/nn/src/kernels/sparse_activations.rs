@@ -243,8 +243,8 @@ dispatch! {
                 }
                 *sum = lanes;
             }
-            // A loop of its own: the sums over lanes of many numbers overlap instead of waiting for
-            // each other. Their fixed order gives the same digits at every level.
+            // A separate loop, so that the sums over lanes of several numbers are computed in
+            // parallel by the CPU. Their fixed order gives the same digits at every level.
             for (dot, s) in dots[range.start - base..range.end - base].iter_mut().zip(&sums) {
                 *dot += ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
             }

@@ -67,7 +67,6 @@ pub(crate) fn ones(word: u64, start: usize) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {
         (rest != 0).then(|| {
             let bit = rest.trailing_zeros();
-            // Clears the lowest 1.
             rest &= rest - 1;
             start as u32 + bit
         })

@@ -180,7 +180,8 @@ impl SimilarityRelation {
         assert_eq!(y.rows(), self.len(), "a row per node");
         let mut sums = pool.take(self.len(), y.columns());
         let stride = sums.stride();
-        // Cut at the blocks of the coding, on any number of threads: a row needs its base.
+        // Pieces end where blocks of the coding end, on any number of threads: a row and its base
+        // are in the same block.
         crate::parallel::over_row_blocks(sums.data_mut(), stride, BLOCK, |rows, out| {
             differences::sums(&self.delta, rows, y.data(), out, stride);
         });

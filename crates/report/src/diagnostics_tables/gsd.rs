@@ -14,7 +14,6 @@ pub(super) fn tables(found: &[&Gsd]) -> Vec<TextTable> {
         found.iter().filter_map(|gsd| gsd.rounds.first()).map(|round| round.clients.len()).max();
     let boosted = found.iter().any(|gsd| is_boosted(gsd));
     let mut rows = Vec::new();
-    // All clients together come first.
     for client in std::iter::once(None).chain((0..clients.unwrap_or(0)).map(Some)) {
         let label =
             client.map_or_else(|| "all clients".to_owned(), |client| format!("client {client}"));

@@ -87,7 +87,7 @@ pub fn export(views: &[RunView], formats: &[Format], to: &Path) -> Result<Vec<Pa
             Format::Parquet => {
                 tables(run_tables(&runs), "parquet", to, parquet::write, &mut written)?;
             }
-            // `prepare` refused it.
+            // `prepare` returned an error for this format.
             #[cfg(not(feature = "parquet"))]
             Format::Parquet => {}
             Format::Latex => document(&to.join("runs.tex"), &latex::document(&runs), &mut written)?,
@@ -126,7 +126,7 @@ pub fn export_comparisons(
             Format::Parquet => {
                 tables(comparison_tables(&named), "parquet", to, parquet::write, &mut written)?;
             }
-            // `prepare` refused it.
+            // `prepare` returned an error for this format.
             #[cfg(not(feature = "parquet"))]
             Format::Parquet => {}
             Format::Latex => {

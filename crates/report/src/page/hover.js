@@ -1,5 +1,5 @@
 "use strict";
-// Shows the <title> of a mark beside the pointer, at once and on touch, too; without this script the browser's own
+// Shows the <title> of a mark next to the pointer, at once and on touch, too; without this script the browser's own
 // slow tooltip does the same.
 (() => {
   const box = document.createElement("div");

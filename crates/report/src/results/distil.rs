@@ -256,7 +256,7 @@ impl Distilled {
             self.series(name, ratios);
             self.put(format!("{name}.mean"), mean(&known));
             known.sort_by(f64::total_cmp);
-            // The one or two values in the middle.
+            // An even number of values has two middle ones, whose mean is the median.
             let middle = known.len().saturating_sub(1) / 2..(known.len() / 2 + 1).min(known.len());
             self.put(format!("{name}.median"), mean(&known[middle]));
         }

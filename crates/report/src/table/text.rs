@@ -26,7 +26,6 @@ impl Table {
             format!("Percent, mean ± standard deviation over {}{spread}{mark}.", self.seeds());
         let runs: Vec<NotedRun<'_>> = self.rows.iter().map(Row::noted_run).collect();
         let mut notes = vec![unit];
-        // Warnings come before explanations.
         let warned = notes::shortened(notes::warned(&runs));
         if !warned.is_empty() {
             notes.push(String::new());

@@ -73,7 +73,7 @@ fn means(results: &Results, sweep: &str, dataset: &str, keep: impl Fn(&Row) -> b
         .collect();
     let mut variants: Vec<_> = rows.iter().map(|row| &row.varied).collect();
     variants.dedup();
-    // A part of the variants would make any plateau broad: all of them, or nothing.
+    // All variants or none: a plateau over some of them would appear too broad.
     variants
         .into_iter()
         .map(|variant| mean_of_variant(results, &rows, variant))

@@ -180,7 +180,7 @@ struct Lines {
 
 impl Lines {
     fn count(&mut self, path: &Path) -> usize {
-        // What cannot be read now may be readable next time.
+        // An error is ignored: the file may be readable at the next call.
         let _ = self.follow(path);
         self.lines
     }

@@ -193,7 +193,7 @@ fn first_weights<T: Real>(
         row_dots(&own, &to.active, &senders[..=a], &mut overlaps[..=a]);
         sum += weights[a].f64() * pairs(a, &overlaps[..=a]);
     }
-    // A sum of squares that is 0 may come out just below 0, of which the root is no number.
+    // Rounding may make a sum of squares that is 0 slightly negative, and its root NaN.
     (sum * largest * largest).max(0.0)
 }
 

@@ -59,8 +59,8 @@ fn spread<T: Real>(propagation: &Propagation<T>, classes: usize, kept: &[(u32, u
                 (0..classes).for_each(|c| next[v * classes + c] += weight * now[u * classes + c]);
             }
         }
-        // Known labels are added once more after every step, so that propagation does not wash them
-        // out.
+        // Known labels are added once more after every step: propagation would otherwise smooth
+        // them away.
         for (v, label) in kept {
             next[*v as usize * classes + *label as usize] += 1.0;
         }

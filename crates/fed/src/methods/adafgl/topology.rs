@@ -75,7 +75,7 @@ pub fn operator<T: Real>(
     }
     let (mut offsets, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
     for v in 0..adjacency.len() {
-        // The self-loop goes in where rows stay sorted by column.
+        // The self-loop is inserted at the diagonal, so that rows stay sorted by column.
         let before = scaled_arcs(adjacency, edges, a, v).take_while(|(u, _)| (*u as usize) < v);
         let after = scaled_arcs(adjacency, edges, a, v).skip_while(|(u, _)| (*u as usize) < v);
         let row = before.chain(std::iter::once((v as u32, a))).chain(after);

@@ -241,7 +241,8 @@ pub(super) fn local_gradients<T: Real>(
         pool.put(codes);
         Demand::of(&predicted, config.max_neighbours, Count::Truncate, |v| impaired.reached[v])
     };
-    // Unused slots stay behind: their pending steps are made when a node first needs them.
+    // Slots that this pass does not use are updated lazily: their pending steps follow when a node
+    // first needs them.
     neighgen.catch_up(&demand);
     let mended = RowMean::of(&impaired.adjacency.with_leaves(&demand.owners()));
     let mut tape = Tape::new(pool);

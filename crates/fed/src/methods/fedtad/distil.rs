@@ -87,7 +87,7 @@ impl<T: Real> Distillation<'_, T> {
             pool.put(to_x);
             pool.put(to_logits);
         }
-        // The student's part of all teachers goes back in one pass, since gradients add up.
+        // Gradients are additive: one backward pass through the student serves all teachers.
         for through in tape.backward_from(vec![(logits, to_student)], &[features]) {
             add(&mut gradient, &through);
             pool.put(through);

@@ -323,10 +323,10 @@ impl<T: Real> Distilling<T> {
             for _ in 0..config.generator_steps {
                 generator_step(&distillation, generator, student, &noise, pool, pools);
             }
-            // Generated anew: the generator has moved since its own steps.
+            // Generated again, since the last generator step changed the parameters.
             let x = generator.generate(&noise, labels, pool);
             let view = pseudo::view(&x, config.neighbours, round.backbone.plan(), pool);
-            // Teachers do not move, so that one pass serves all steps of the student.
+            // The teachers are fixed, so that one forward pass serves all steps of the student.
             let taught = distillation.teachers_logits(&x, &view, pools);
             for _ in 0..config.student_steps {
                 let (_, gradients) = distillation.student_loss(student, &x, &view, &taught, pool);
