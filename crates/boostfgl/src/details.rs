@@ -47,7 +47,7 @@ fn round_scores(
 
 fn split(experiment: &Experiment, partition: &Partition, seed: u64) -> Result<SplitUsed> {
     let source = match experiment.split_rule()? {
-        _ if experiment.splits_by_file() => SplitOrigin::PartitionFile,
+        _ if experiment.splits_by_file() => SplitOrigin::PartitionStats,
         SplitRule::Published => SplitOrigin::Data,
         SplitRule::Ratios(_) => SplitOrigin::Shares,
     };

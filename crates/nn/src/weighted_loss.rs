@@ -2,18 +2,18 @@
 
 use crate::Real;
 
-// The paper's equation of the node loss is a sum; with a mean, λₙ = 0 equals FedAvg.
-/// How per-node losses become one number.
+/// How per-node losses become one number. The paper's equation of the node loss is a sum; with a
+/// mean, λₙ = 0 equals FedAvg.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(rename_all = "kebab-case"))]
 pub enum Reduction {
-    /// Divided by the number of training nodes.
+    /// (1 / n) Σ αᵥ ℓᵥ, n the number of rows: the default.
     #[default]
     Mean,
-    /// Not divided.
+    /// Σ αᵥ ℓᵥ, as the equation is printed.
     Sum,
-    /// Divided by the sum of the node weights.
+    /// Σ αᵥ ℓᵥ / Σ αᵥ.
     WeightedMean,
 }
 

@@ -95,7 +95,7 @@ pub enum SplitOrigin {
     /// From the data.
     Data,
     /// From a partition file.
-    PartitionFile,
+    PartitionStats,
     /// Drawn by shares, per client and class.
     Shares,
 }
@@ -105,7 +105,7 @@ impl SplitOrigin {
     pub fn name(self) -> &'static str {
         match self {
             Self::Data => "of the data",
-            Self::PartitionFile => "of the partition file",
+            Self::PartitionStats => "of the partition file",
             Self::Shares => "drawn by shares per client and class",
         }
     }

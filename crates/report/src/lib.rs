@@ -4,7 +4,7 @@
 //!   under a final name.
 //! * [`RoundsWriter`] — `rounds.jsonl`, one line per seed and round, appended during the run.
 //! * [`Rounds`] — the reader of that file, also while it grows.
-//! * [`PartitionFile`] — `partition.json`: statistics of the partition.
+//! * [`PartitionStats`] — `partition.json`: statistics of the partition.
 //! * [`PredictionsWriter`] — `predictions.csv`, one row per seed and node.
 //! * [`Predictions`] — the reader of that file.
 //! * [`name`] — names of runs and of their folders.
@@ -43,7 +43,7 @@ mod markup;
 pub mod name;
 mod notes;
 pub mod page;
-mod partition_file;
+mod partition_stats;
 mod predictions;
 mod results;
 mod rounds;
@@ -69,7 +69,7 @@ pub use folder::{RunFolder, free_name};
 pub use frame::FrameTable;
 pub use group_curves::{GroupCurves, RoundFrames};
 pub use markup::escaped;
-pub use partition_file::{PartitionFile, SeedPartition};
+pub use partition_stats::{PartitionStats, SeedPartitionStats};
 pub use predictions::{
     Prediction, Predictions, PredictionsWriter, SavedPrediction, SeedPredictions,
 };

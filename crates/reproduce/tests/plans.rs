@@ -210,9 +210,9 @@ fn every_experiment_can_be_shown() {
         assert_eq!(Results::read(&path).unwrap(), ran.results, "{name}");
     }
     let all = document::read_all(place.path()).unwrap();
-    let evaluated: Vec<&str> = claims::verdicts(&all).iter().map(|verdict| verdict.claim).collect();
+    let decided: Vec<&str> = claims::verdicts(&all).iter().map(|verdict| verdict.claim).collect();
     let left: Vec<&str> =
-        claims::all().map(|claim| claim.text).filter(|text| !evaluated.contains(text)).collect();
+        claims::all().map(|claim| claim.text).filter(|text| !decided.contains(text)).collect();
     // Slow methods are left out, and growth can be suppressed only where error grows.
     let allowed =
         |text: &&str| text.contains("heavier methods") || text.contains("suppresses the growth");

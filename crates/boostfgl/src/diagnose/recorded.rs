@@ -68,7 +68,7 @@ impl RecordedRun {
     /// # Errors
     /// If nothing was recorded, or not all of it; if `diagnostics.json` is damaged. The message
     /// names the command that records it.
-    pub fn diagnoses(&self, wanted: Option<&[DiagnosticKind]>) -> Result<DiagnosticsFile> {
+    pub fn diagnostics(&self, wanted: Option<&[DiagnosticKind]>) -> Result<DiagnosticsFile> {
         let file = self.folder.file(RunFolder::DIAGNOSTICS);
         let found = if file.exists() {
             let found = DiagnosticsFile::read(&file).map_err(unreadable)?;

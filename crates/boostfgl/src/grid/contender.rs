@@ -115,7 +115,7 @@ impl Stacked {
 fn evaluated_model(method: &MethodInfo) -> &'static str {
     match method.layout {
         Layout::Whole => "central",
-        Layout::Federated => method.model.name(),
+        Layout::Federated => method.evaluated_model.name(),
     }
 }
 

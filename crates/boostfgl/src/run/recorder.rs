@@ -8,8 +8,8 @@ use boostfgl_nn::safetensors_io;
 use boostfgl_partition::{Description, Partition};
 use boostfgl_report::page::Report;
 use boostfgl_report::{
-    Depth, PartitionFile, Prediction, PredictionsWriter, Round, RoundRefusal, RoundsWriter,
-    RunFolder, RunView, SeedPartition, Summary,
+    Depth, PartitionStats, Prediction, PredictionsWriter, Round, RoundRefusal, RoundsWriter,
+    RunFolder, RunView, SeedPartitionStats, Summary,
 };
 use std::collections::HashMap;
 
@@ -122,13 +122,13 @@ impl<'a> Recorder<'a> {
                 .collect();
             minority_classes.sort_unstable();
             minority_classes.dedup();
-            SeedPartition {
+            SeedPartitionStats {
                 seed: run.seed,
                 description: Description::new(graph, &run.partition),
                 minority_classes,
             }
         });
-        let file = PartitionFile::new(seeds.collect());
+        let file = PartitionStats::new(seeds.collect());
         self.folder.write_atomic(RunFolder::PARTITION_STATS, file.to_json().as_bytes())?;
         Ok(())
     }
@@ -168,7 +168,7 @@ impl<'a> Recorder<'a> {
     }
 
     /// Writes the results of the diagnostics, if there were any.
-    pub(crate) fn write_diagnoses(&self, runs: &[SeedRun]) -> Result<()> {
+    pub(crate) fn write_diagnostics(&self, runs: &[SeedRun]) -> Result<()> {
         let Some(found) = diagnose::diagnostics_file(runs) else { return Ok(()) };
         self.folder.write_atomic(RunFolder::DIAGNOSTICS, found.to_json().as_bytes())?;
         Ok(())

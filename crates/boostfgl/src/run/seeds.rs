@@ -77,7 +77,7 @@ pub(super) fn run_seeds(
     if let Some(files) = files {
         files.recorder.write_models(experiment, &seeds)?;
         files.recorder.write_partition(experiment, &seeds)?;
-        files.recorder.write_diagnoses(&seeds)?;
+        files.recorder.write_diagnostics(&seeds)?;
     }
     // Measured last: the time of a run includes that of writing its files.
     let (wall, cpu) = (spent_before.wall + meter.wall(), spent_before.cpu + meter.cpu());

@@ -219,7 +219,7 @@ impl Diagnose {
             run.frames(&graph, inquiry)?
         };
         let diagnostics =
-            if wanted.is_some_and(<[_]>::is_empty) { None } else { Some(run.diagnoses(wanted)?) };
+            if wanted.is_some_and(<[_]>::is_empty) { None } else { Some(run.diagnostics(wanted)?) };
         let recorded = diagnostics.as_ref().map(DiagnosticsFile::recorded).unwrap_or_default();
         let missing: Vec<&str> = inquiry
             .diagnostics

@@ -60,7 +60,7 @@ fn described(method: &MethodInfo) -> Value {
         "equations": method.equations,
         "wire": method.wire,
         "evaluated": method.evaluated,
-        "judged": method.model.name(),
+        "judged": method.evaluated_model.name(),
         "departures": method.departures,
         "boosts": method.boosts.iter().map(|boost| boost.name()).collect::<Vec<_>>(),
         "refused_boosts": refused,

@@ -166,14 +166,14 @@ fn capital(number: usize) -> String {
 mod tests {
     use super::*;
 
-    fn evaluated(pairs: usize, [lo, hi]: [f64; 2], p: f64) -> &'static str {
+    fn word(pairs: usize, [lo, hi]: [f64; 2], p: f64) -> &'static str {
         Certainty::assess(pairs, Some(Interval { lo, hi }), Some(p)).word()
     }
 
     #[test]
     fn a_word_is_as_sure_as_interval_and_test_together() {
         let (above, below, around) = ([0.1, 2.0], [-2.0, -0.1], [-0.1, 2.0]);
-        for (pairs, interval, p, word) in [
+        for (pairs, interval, p, expected) in [
             (8, above, 0.008, "ahead"),
             (8, below, 0.049, "behind"),
             // The test does not agree: p is at the level, or above.
@@ -194,7 +194,7 @@ mod tests {
             (3, above, 0.25, "too few pairs"),
             (2, around, 1.0, "too few pairs"),
         ] {
-            assert_eq!(evaluated(pairs, interval, p), word, "{pairs} pairs, {interval:?}, p {p}");
+            assert_eq!(word(pairs, interval, p), expected, "{pairs} pairs, {interval:?}, p {p}");
         }
         assert_eq!(Certainty::assess(9, None, None), Certainty::NoDifference);
         assert_eq!(Certainty::assess(1, None, None), Certainty::TooFew);

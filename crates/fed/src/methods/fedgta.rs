@@ -50,7 +50,7 @@ pub(super) const INFO: MethodInfo = MethodInfo {
                  comparison at epsilon = 1 would not. Degrees count the node itself, so that a \
                  client without edges has a\n\
                  confidence too.",
-    model: EvaluatedModel::Personal,
+    evaluated_model: EvaluatedModel::Personal,
     extra_bytes: |sizes, _| {
         let (nodes, arcs) = (sizes.all_nodes(), sizes.arcs.iter().sum::<f64>());
         let padded = (sizes.classes / 8.0).ceil() * 8.0;

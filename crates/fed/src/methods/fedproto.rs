@@ -47,7 +47,7 @@ pub(super) const INFO: MethodInfo = MethodInfo {
                  official code's mean.\n\
                  Under model boosting the update norm has no effect (lambda_s): no parameter is \
                  combined.",
-    model: EvaluatedModel::Personal,
+    evaluated_model: EvaluatedModel::Personal,
     network: needs_hidden,
     outvotes: |_| Some("prototypes are combined, not models"),
     ..MethodInfo::PLAIN

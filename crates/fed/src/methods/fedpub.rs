@@ -55,7 +55,7 @@ pub(super) const INFO: MethodInfo = MethodInfo {
                  so the embedding is what their\n\
                  last layer reads, before its ReLU (in h2gcn before messages, too). Masks cover \
                  weights, not biases.",
-    model: EvaluatedModel::Personal,
+    evaluated_model: EvaluatedModel::Personal,
     network: needs_hidden,
     extra_bytes: |sizes, configs| {
         let proxy = configs.fedpub.proxy_blocks as f64 * configs.fedpub.proxy_nodes as f64;

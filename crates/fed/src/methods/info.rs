@@ -51,7 +51,7 @@ pub struct MethodInfo {
     /// How this differs from the paper and from public code, and why; empty if it does not.
     pub departures: &'static str,
     /// Which model is evaluated.
-    pub model: EvaluatedModel,
+    pub evaluated_model: EvaluatedModel,
     /// Where the data lie.
     pub layout: Layout,
     /// Boosts that are on by default; `--boost` overrides them.
@@ -81,7 +81,7 @@ impl MethodInfo {
         wire: "",
         evaluated: "the global model, on every client's local graph",
         departures: "",
-        model: EvaluatedModel::Global,
+        evaluated_model: EvaluatedModel::Global,
         layout: Layout::Federated,
         boosts: &[],
         refuses: |_| None,

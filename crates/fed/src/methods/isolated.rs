@@ -16,7 +16,7 @@ pub(super) const INFO: MethodInfo = MethodInfo {
         last theta_k",
     wire: "nothing",
     evaluated: "each client's own model, on its local graph",
-    model: EvaluatedModel::Personal,
+    evaluated_model: EvaluatedModel::Personal,
     refuses: nothing_is_combined,
     outvotes: |_| Some("nothing is combined"),
     ..MethodInfo::PLAIN

@@ -102,11 +102,12 @@ impl Download<'_> {
             let result = match (form, dataset.flat) {
                 (Form::Flat, Some(flat)) => {
                     let url = format!("{address}/{}", flat.name);
-                    self.file(&url, flat.name.as_ref(), Some(flat.sha256)).map(|file| vec![file])
+                    self.fetch_file(&url, flat.name.as_ref(), Some(flat.sha256))
+                        .map(|file| vec![file])
                 }
                 (Form::Flat, None) => continue,
                 (Form::Published(prefix), _) => {
-                    self.files(&format!("{address}/{prefix}{}", dataset.folder), dataset)
+                    self.fetch_files(&format!("{address}/{prefix}{}", dataset.folder), dataset)
                 }
             };
             match result {
@@ -125,17 +126,17 @@ impl Download<'_> {
     fn published(&mut self, dataset: &Dataset) -> Result<()> {
         let staged = match dataset.archive {
             Some(archive) => self.unpack(archive, dataset)?,
-            None => self.files(dataset.origin.trim_end_matches('/'), dataset)?,
+            None => self.fetch_files(dataset.origin.trim_end_matches('/'), dataset)?,
         };
         keep(staged)
     }
 
     /// All files of the published form, one by one.
-    fn files(&mut self, address: &str, dataset: &Dataset) -> Result<Vec<Staged>> {
+    fn fetch_files(&mut self, address: &str, dataset: &Dataset) -> Result<Vec<Staged>> {
         let mut staged = Vec::new();
         for file in dataset.files {
             let target = Path::new(dataset.folder).join(file.name);
-            match self.file(&format!("{address}/{}", file.name), &target, file.sha256) {
+            match self.fetch_file(&format!("{address}/{}", file.name), &target, file.sha256) {
                 Ok(done) => staged.push(done),
                 Err(Error::Fetch { .. }) if !file.required => {}
                 Err(error) => return Err(error),
@@ -145,7 +146,7 @@ impl Download<'_> {
     }
 
     /// Downloads one file under a temporary name in the cache and checks it.
-    fn file(&mut self, url: &str, target: &Path, sha256: Option<&str>) -> Result<Staged> {
+    fn fetch_file(&mut self, url: &str, target: &Path, sha256: Option<&str>) -> Result<Staged> {
         let mut file = self.temporary(target)?;
         let name = target.file_name().unwrap_or(target.as_os_str()).to_string_lossy();
         let mut hashing = Hashing::within(&mut file, self.most);
@@ -167,7 +168,7 @@ impl Download<'_> {
     /// Downloads the archive and extracts the published files.
     fn unpack(&mut self, archive: &str, dataset: &Dataset) -> Result<Vec<Staged>> {
         let url = format!("{}{archive}", dataset.origin);
-        let mut zip = self.file(&url, archive.as_ref(), None)?;
+        let mut zip = self.fetch_file(&url, archive.as_ref(), None)?;
         let mut archive = Archive::new(zip.reopen()?)
             .map_err(|e| fetch_error(&url, format!("not a zip archive: {e}")))?;
         let mut staged = Vec::new();

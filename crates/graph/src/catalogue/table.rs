@@ -387,8 +387,8 @@ pub const DATASETS: &[Dataset] = &[
             classes: 40,
         },
         flaws: "Copies without node-feat.csv.gz are common. Features are then drawn from the \
-            labels, which the name of the graph states. The catalogue has no checksum of \
-            node-feat.csv.gz.",
+            labels, and the name of the graph ends in `(planted features)`. The catalogue has no \
+            checksum of node-feat.csv.gz.",
         split: [0.6, 0.2, 0.2],
         learning_rate: 5e-3,
     },
@@ -459,7 +459,7 @@ pub const DATASETS: &[Dataset] = &[
             features: 100,
             classes: 47,
         },
-        flaws: "The catalogue has no checksums, so files are used unverified. The published list \
+        flaws: "The catalogue has no checksums of these files, so they are used unverified. The published list \
             of 61,859,140 pairs contains a few duplicates and self-loops.",
         split: [0.1, 0.05, 0.85],
         learning_rate: 5e-3,

@@ -179,7 +179,7 @@ impl Report {
         }
         self.pooled.iter().for_each(|(block, base)| page.raw(&comparison::pooled(block, base)));
         for (at, (runs, sections)) in self.run_groups.iter().zip(rendered).enumerate() {
-            page.raw(&self.group(at, runs, sections));
+            page.raw(&self.run_group(at, runs, sections));
         }
         let sweeps = (!self.sweeps.is_empty()).then(|| ("Sweeps".to_owned(), self.sweeps.clone()));
         for (at, (title, charts)) in sweeps.iter().chain(&self.figures).enumerate() {
@@ -205,7 +205,7 @@ impl Report {
     }
 
     /// The content of run group number `at`.
-    fn group(&self, at: usize, runs: &RunGroup, sections: &[Rendered]) -> String {
+    fn run_group(&self, at: usize, runs: &RunGroup, sections: &[Rendered]) -> String {
         let several = self.run_groups.len() > 1;
         let mut page = Markup::default();
         if several {

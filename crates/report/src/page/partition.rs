@@ -1,7 +1,7 @@
 //! The partition: the classes of every client, and the edges lost between clients.
 
 use super::RunGroup;
-use crate::SeedPartition;
+use crate::SeedPartitionStats;
 use crate::chart::{Bars, COLOURS, Ring, Slices};
 use crate::markup::Markup;
 use boostfgl_partition::Description;
@@ -58,7 +58,7 @@ fn lost(description: &Description) -> f64 {
 }
 
 /// Nodes, clients, lost edges and minority classes in a sentence.
-fn sentence(division: &SeedPartition) -> String {
+fn sentence(division: &SeedPartitionStats) -> String {
     let (description, total) = (&division.description, &division.description.total);
     let names: Vec<&str> = division
         .minority_classes
@@ -80,7 +80,7 @@ fn sentence(division: &SeedPartition) -> String {
 }
 
 /// The table row of one seed.
-fn seed_row(division: &SeedPartition) -> Vec<String> {
+fn seed_row(division: &SeedPartitionStats) -> Vec<String> {
     let (description, total) = (&division.description, &division.description.total);
     let sizes = description.clients.iter().map(|client| client.nodes);
     vec![
@@ -139,7 +139,7 @@ impl Mix {
 }
 
 /// The chart of clients and the edges lost between them.
-fn ring(division: &SeedPartition, mix: &Mix) -> Ring {
+fn ring(division: &SeedPartitionStats, mix: &Mix) -> Ring {
     let clients = division.description.clients.iter().enumerate();
     let pies = clients.map(|(k, client)| Slices {
         name: format!("client {k}"),
@@ -156,7 +156,7 @@ fn ring(division: &SeedPartition, mix: &Mix) -> Ring {
 }
 
 /// The chart of training nodes by client and class.
-fn bars(division: &SeedPartition, mix: &Mix) -> Bars {
+fn bars(division: &SeedPartitionStats, mix: &Mix) -> Bars {
     let clients = &division.description.clients;
     let rows = clients
         .iter()

@@ -65,7 +65,7 @@ fn alone(runs: &RunGroup, group_scores: &GroupScores, page: &mut Markup) -> Opti
                     runs.min_group
                 )
             } else {
-                "The groups that are large enough to rank have the same accuracy.".to_owned()
+                "The accuracies of the groups that are large enough to rank differ by less than 0.05 points.".to_owned()
             };
             verdict(page, &format!("{right}.{client}"), &note);
         }
@@ -78,7 +78,8 @@ fn alone(runs: &RunGroup, group_scores: &GroupScores, page: &mut Markup) -> Opti
     Some(())
 }
 
-/// The groups with the least and the greatest accuracy; `None` if they are equal to one decimal.
+/// The groups with the least and the greatest accuracy; `None` if they differ by less than 0.05
+/// points.
 fn worst_and_best<'a>(ranked: &[&'a GroupScore]) -> Option<(&'a GroupScore, &'a GroupScore)> {
     let worst = ranked.iter().copied().min_by(|a, b| by_accuracy(a, b))?;
     let best = ranked.iter().copied().max_by(|a, b| by_accuracy(a, b))?;

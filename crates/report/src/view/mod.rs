@@ -5,7 +5,7 @@ mod settings;
 pub use settings::Settings;
 
 use crate::{
-    DiagnosticsFile, Error, PartitionFile, Predictions, Result, Rounds, RunFolder, Summary,
+    DiagnosticsFile, Error, PartitionStats, Predictions, Result, Rounds, RunFolder, Summary,
 };
 use boostfgl_disk::Checksums;
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ pub struct RunView {
     /// `rounds.jsonl`.
     pub rounds: Option<Rounds>,
     /// `partition.json`.
-    pub partition: Option<PartitionFile>,
+    pub partition: Option<PartitionStats>,
     /// `predictions.csv`.
     pub predictions: Option<Predictions>,
     /// `diagnostics.json`.
@@ -80,7 +80,7 @@ impl RunView {
             view.partition = optional(
                 &folder,
                 RunFolder::PARTITION_STATS,
-                PartitionFile::read,
+                PartitionStats::read,
                 &mut view.problems,
             );
             view.diagnostics = optional(

@@ -18,7 +18,7 @@ pub(super) struct CachedComparison {
 impl CachedComparison {
     /// The current row.
     pub(super) fn refresh(&mut self, root: &Path, folder: &RunPath) -> Option<Arc<ListRow>> {
-        let files = Files::read(root, &folder.path, &COMPARISON[..OF_COMPARISON]);
+        let files = Files::stat(root, &folder.path, &COMPARISON[..OF_COMPARISON]);
         if self.row.is_none() || self.stamps != files.stamps || !files.problems.is_empty() {
             self.row = Some(Arc::new(read(folder, &files)));
         }

@@ -62,7 +62,7 @@ pub(crate) struct Files {
 
 impl Files {
     /// Reads the metadata of files of a run below `root`.
-    pub(super) fn read(root: &Path, run: &Path, names: &[&str]) -> Self {
+    pub(super) fn stat(root: &Path, run: &Path, names: &[&str]) -> Self {
         let mut files = Self::default();
         for name in names {
             let found = inspect(root, &run.join(name));
@@ -75,7 +75,7 @@ impl Files {
 
     /// Reads the metadata of the files of a comparison below `root`, with its cells.
     pub(super) fn of_comparison(root: &Path, folder: &Path) -> Self {
-        let mut files = Self::read(root, folder, &COMPARISON);
+        let mut files = Self::stat(root, folder, &COMPARISON);
         let cells = folder.join(CellStore::FOLDER).read_dir().into_iter().flatten().flatten();
         let mut names: Vec<String> = cells
             .filter_map(|cell| {
@@ -83,7 +83,7 @@ impl Files {
             })
             .collect();
         names.sort();
-        let cells = Self::read(root, folder, &names.iter().map(String::as_str).collect::<Vec<_>>());
+        let cells = Self::stat(root, folder, &names.iter().map(String::as_str).collect::<Vec<_>>());
         files.stamps.extend(cells.stamps);
         files.problems.extend(cells.problems);
         files

@@ -113,7 +113,7 @@ impl Library {
 
     /// The metadata of the files of a run.
     pub(crate) fn files(&self, run: &Path) -> Files {
-        Files::read(&self.root, run, &files::ALL)
+        Files::stat(&self.root, run, &files::ALL)
     }
 
     /// A run by its path below the folder.

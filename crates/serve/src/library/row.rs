@@ -112,7 +112,7 @@ pub(super) struct CachedRow {
 impl CachedRow {
     /// The current row; `None` if the folder is no longer there.
     pub(super) fn refresh(&mut self, root: &Path, run: &RunPath) -> Option<Arc<ListRow>> {
-        let files = Files::read(root, &run.path, &FOR_LIST);
+        let files = Files::stat(root, &run.path, &FOR_LIST);
         let stamps = [files.stamps[0], files.stamps[1], files.stamps[2]];
         let cached = self.row.take().filter(|_| files.problems.is_empty());
         self.row = match cached {

@@ -81,7 +81,7 @@ pub(super) const INFO: MethodInfo = MethodInfo {
                  boosting changed each message at the\n\
                  switch; the learnt, signed messages are left alone. In step 2 the node weights \
                  go on from the global model's difficulties.",
-    model: EvaluatedModel::Personal,
+    evaluated_model: EvaluatedModel::Personal,
     noise: Some("its personal modules pass messages of their own, which would have none"),
     further_rounds: |configs| configs.adafgl.personal_epochs,
     extra_bytes: |sizes, configs| {

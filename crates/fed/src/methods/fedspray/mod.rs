@@ -80,7 +80,7 @@ pub(super) const INFO: MethodInfo = MethodInfo {
                  training nodes. Means weigh\n\
                  modules by labelled nodes under every fed.client_weight. A class that no \
                  participant has keeps its proxy.",
-    model: EvaluatedModel::Personal,
+    evaluated_model: EvaluatedModel::Personal,
     extra_bytes: |sizes, configs| {
         let (s, classes) = (configs.fedspray.width as f64, sizes.classes);
         let modules = (sizes.features + 1.0) * s + 2.0 * (s + 1.0) * classes;

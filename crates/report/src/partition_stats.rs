@@ -7,16 +7,16 @@ use std::path::Path;
 
 /// The partitions of a run, seed by seed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PartitionFile {
-    /// The version of this format: [`PartitionFile::VERSION`].
+pub struct PartitionStats {
+    /// The version of this format: [`PartitionStats::VERSION`].
     pub version: u32,
     /// One entry per seed.
-    pub seeds: Vec<SeedPartition>,
+    pub seeds: Vec<SeedPartitionStats>,
 }
 
 /// The partition of one seed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SeedPartition {
+pub struct SeedPartitionStats {
     /// The seed.
     pub seed: u64,
     /// The statistics of every client.
@@ -26,12 +26,12 @@ pub struct SeedPartition {
     pub minority_classes: Vec<usize>,
 }
 
-impl PartitionFile {
+impl PartitionStats {
     /// The version of the format that this program writes, and the newest it reads.
     pub const VERSION: u32 = 1;
 
     /// The partitions of some seeds.
-    pub fn new(seeds: Vec<SeedPartition>) -> Self {
+    pub fn new(seeds: Vec<SeedPartitionStats>) -> Self {
         Self { version: Self::VERSION, seeds }
     }
 
@@ -74,7 +74,7 @@ mod tests {
             clients: vec![client.clone(), client.clone()],
             total: client,
         };
-        let file = PartitionFile::new(vec![SeedPartition {
+        let file = PartitionStats::new(vec![SeedPartitionStats {
             seed: 7,
             description,
             minority_classes: vec![0],
@@ -82,8 +82,8 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("partition.json");
         std::fs::write(&path, file.to_json()).unwrap();
-        assert_eq!(PartitionFile::read(&path).unwrap(), file);
+        assert_eq!(PartitionStats::read(&path).unwrap(), file);
         std::fs::write(&path, file.to_json().replace("\"version\":1", "\"version\":9")).unwrap();
-        assert!(matches!(PartitionFile::read(&path), Err(Error::Newer { found: 9, .. })));
+        assert!(matches!(PartitionStats::read(&path), Err(Error::Newer { found: 9, .. })));
     }
 }
