@@ -37,7 +37,7 @@ fn plain_training<T: Real>(setup: &Setup, client: &ClientGraph) -> Params<T> {
     let (net, inputs, pool) = (network(client), Inputs::<T>::new(&client.graph), Pool::new());
     let nodes = client.training_nodes();
     let labels = nodes.iter().map(|&v| client.graph.labels().get(v as usize).unwrap()).collect();
-    let loss = WeightedLoss::new(labels, setup.protocol.loss.into());
+    let loss = WeightedLoss::new(labels, setup.protocol.loss);
     let view = View::training(&inputs, nodes, Backbone::<T>::plan(&net));
     let mut params = Params::glorot(&Backbone::<T>::shapes(&net), setup.seed);
     let mut optimizer = setup.optimizer.build();
