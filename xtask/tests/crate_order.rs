@@ -6,11 +6,12 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 /// The folders under `crates/`, in the order in which data flow through them.
-const ORDER: [&str; 12] = [
+const ORDER: [&str; 13] = [
     "disk",
     "graph",
     "partition",
     "nn",
+    "protocol",
     "fed",
     "fairness",
     "report",

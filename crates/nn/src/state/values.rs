@@ -125,3 +125,10 @@ impl<T: Real> Stateful for Params<T> {
             .try_for_each(|(name, tensor)| visitor.visit(name, tensor))
     }
 }
+
+/// What is shared is copied first if it is still in use elsewhere.
+impl<K: Stateful + Clone> Stateful for std::sync::Arc<K> {
+    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> Result<()> {
+        Self::make_mut(self).visit(visitor)
+    }
+}

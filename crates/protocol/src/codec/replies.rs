@@ -1,0 +1,250 @@
+//! The encoding of replies.
+
+use super::Wire;
+use super::reader::Reader;
+use super::tasks::{message_bytes, params_bytes, read_state, write_state};
+use super::values::{read_list, read_numbers, write_list, write_numbers};
+use super::writer::Writer;
+use crate::{
+    Answer, Claims, Enrolment, Evaluation, Exchanged, Failure, Reply, Result, Summary, Update,
+};
+use boostfgl_nn::Real;
+
+const ENROLLED: u8 = 1;
+const BEGUN: u8 = 2;
+const EXCHANGED: u8 = 3;
+const UPDATE: u8 = 4;
+const EVALUATED: u8 = 5;
+const STATE: u8 = 6;
+const DONE: u8 = 7;
+const FAILED: u8 = 8;
+
+impl<T: Real> Wire<T> for Reply<T> {
+    fn write(&self, out: &mut Writer) {
+        match self {
+            Self::Enrolled(enrolment) => {
+                out.byte(ENROLLED);
+                Wire::<T>::write(enrolment, out);
+            }
+            Self::Begun { exchanges } => {
+                out.byte(BEGUN);
+                out.u32(*exchanges);
+            }
+            Self::Exchanged(exchanged) => {
+                out.byte(EXCHANGED);
+                exchanged.write(out);
+            }
+            Self::Update(update) => {
+                out.byte(UPDATE);
+                update.write(out);
+            }
+            Self::Evaluated(evaluation) => {
+                out.byte(EVALUATED);
+                Wire::<T>::write(evaluation, out);
+            }
+            Self::State(state) => {
+                out.byte(STATE);
+                write_state(state, out);
+            }
+            Self::Done => out.byte(DONE),
+            Self::Failed(failure) => {
+                out.byte(FAILED);
+                out.text(&failure.reason);
+            }
+        }
+    }
+
+    fn read(input: &mut Reader<'_, T>) -> Result<Self> {
+        Ok(match input.byte()? {
+            ENROLLED => Self::Enrolled(Wire::<T>::read(input)?),
+            BEGUN => Self::Begun { exchanges: input.u32()? },
+            EXCHANGED => Self::Exchanged(Exchanged::read(input)?),
+            UPDATE => Self::Update(Update::read(input)?),
+            EVALUATED => Self::Evaluated(Wire::<T>::read(input)?),
+            STATE => Self::State(read_state(input)?),
+            DONE => Self::Done,
+            FAILED => Self::Failed(Failure { reason: input.text()? }),
+            other => return Err(input.malformed("the tag of a reply", other)),
+        })
+    }
+}
+
+impl<T: Real> Wire<T> for Enrolment {
+    fn write(&self, out: &mut Writer) {
+        out.u64(self.nodes);
+        out.u64(self.training);
+        out.u64(self.validation);
+        out.u64(self.arcs);
+        out.u32(self.features);
+        write_numbers(&self.class_counts, out);
+    }
+
+    fn read(input: &mut Reader<'_, T>) -> Result<Self> {
+        Ok(Self {
+            nodes: input.u64()?,
+            training: input.u64()?,
+            validation: input.u64()?,
+            arcs: input.u64()?,
+            features: input.u32()?,
+            class_counts: read_numbers(input)?,
+        })
+    }
+}
+
+impl<T: Real> Wire<T> for Evaluation {
+    fn write(&self, out: &mut Writer) {
+        out.u64(self.hits);
+        out.u64(self.validated);
+        out.bool(self.predictions.is_some());
+        if let Some(predictions) = &self.predictions {
+            write_numbers(predictions, out);
+        }
+    }
+
+    fn read(input: &mut Reader<'_, T>) -> Result<Self> {
+        Ok(Self {
+            hits: input.u64()?,
+            validated: input.u64()?,
+            predictions: if input.bool()? { Some(read_numbers(input)?) } else { None },
+        })
+    }
+}
+
+impl<T: Real> Wire<T> for Update<T> {
+    fn write(&self, out: &mut Writer) {
+        Wire::<T>::write(&self.claims, out);
+        self.model.write(out);
+        self.message.write(out);
+    }
+
+    fn read(input: &mut Reader<'_, T>) -> Result<Self> {
+        Ok(Self {
+            claims: Wire::<T>::read(input)?,
+            model: Wire::<T>::read(input)?,
+            message: Wire::<T>::read(input)?,
+        })
+    }
+}
+
+impl<T: Real> Wire<T> for Claims {
+    fn write(&self, out: &mut Writer) {
+        out.f64(self.loss);
+        Wire::<T>::write(&self.size, out);
+        Wire::<T>::write(&self.norms, out);
+        Wire::<T>::write(&self.summary, out);
+        out.f64(self.seconds);
+    }
+
+    fn read(input: &mut Reader<'_, T>) -> Result<Self> {
+        Ok(Self {
+            loss: input.f64()?,
+            size: Wire::<T>::read(input)?,
+            norms: Wire::<T>::read(input)?,
+            summary: Wire::<T>::read(input)?,
+            seconds: input.f64()?,
+        })
+    }
+}
+
+impl<T: Real> Wire<T> for Summary {
+    fn write(&self, out: &mut Writer) {
+        out.f64(self.gap);
+        out.f64(self.minority_difficulty);
+    }
+
+    fn read(input: &mut Reader<'_, T>) -> Result<Self> {
+        Ok(Self { gap: input.f64()?, minority_difficulty: input.f64()? })
+    }
+}
+
+const QUESTION: u8 = 1;
+const ANSWERS: u8 = 2;
+const RECEIVED: u8 = 3;
+const FINISHED: u8 = 4;
+
+impl<T: Real> Wire<T> for Exchanged<T> {
+    fn write(&self, out: &mut Writer) {
+        match self {
+            Self::Question(question) => {
+                out.byte(QUESTION);
+                question.write(out);
+            }
+            Self::Answers(answers) => {
+                out.byte(ANSWERS);
+                write_list(answers, out);
+            }
+            Self::Received(refused) => {
+                out.byte(RECEIVED);
+                write_list::<T, _>(refused, out);
+            }
+            Self::Finished => out.byte(FINISHED),
+        }
+    }
+
+    fn read(input: &mut Reader<'_, T>) -> Result<Self> {
+        Ok(match input.byte()? {
+            QUESTION => Self::Question(Wire::<T>::read(input)?),
+            ANSWERS => Self::Answers(read_list(input, ANSWER)?),
+            RECEIVED => Self::Received(read_list::<T, _>(input, NAMED_TEXT)?),
+            FINISHED => Self::Finished,
+            other => return Err(input.malformed("the tag of a step", other)),
+        })
+    }
+}
+
+/// Bytes of the shortest answer: a bool, a client's number and an empty text.
+const ANSWER: usize = 9;
+/// Bytes of a client's number and an empty text.
+const NAMED_TEXT: usize = 8;
+
+impl<T: Real> Wire<T> for Answer<T> {
+    fn write(&self, out: &mut Writer) {
+        out.bool(matches!(self, Self::Given(..)));
+        match self {
+            Self::Given(client, answer) => {
+                out.u32(*client);
+                answer.write(out);
+            }
+            Self::Failed(client, reason) => {
+                out.u32(*client);
+                out.text(reason);
+            }
+        }
+    }
+
+    fn read(input: &mut Reader<'_, T>) -> Result<Self> {
+        let is_given = input.bool()?;
+        let client = input.u32()?;
+        Ok(match is_given {
+            true => Self::Given(client, Wire::<T>::read(input)?),
+            false => Self::Failed(client, input.text()?),
+        })
+    }
+}
+
+impl<T: Real> Update<T> {
+    /// Bytes of the numbers of model, message, size and summary.
+    pub fn payload(&self) -> u64 {
+        let Claims { size, summary, .. } = &self.claims;
+        let numbers = usize::from(size.is_some()) + 2 * usize::from(summary.is_some());
+        let model = self.model.as_ref().map_or(0, |model| params_bytes(model));
+        model + message_bytes(&self.message) + (numbers * size_of::<f64>()) as u64
+    }
+}
+
+/// Bytes of what a method sends in a reply: models, messages, sizes and summaries. Losses, seconds
+/// and norms are facts about the training, and count with the frame.
+pub(super) fn payload<T: Real>(reply: &Reply<T>) -> u64 {
+    match reply {
+        Reply::Update(update) => update.payload(),
+        Reply::Exchanged(Exchanged::Question(Some(question))) => message_bytes(question),
+        Reply::Exchanged(Exchanged::Answers(answers)) => answers
+            .iter()
+            .map(|answer| match answer {
+                Answer::Given(_, message) => message_bytes(message),
+                Answer::Failed(..) => 0,
+            })
+            .sum(),
+        _ => 0,
+    }
+}
