@@ -15,13 +15,13 @@ mod workspace;
 pub(crate) use local_training::length;
 
 use crate::Result;
-use crate::boost::Summary;
-use crate::client_rule::{ClientContext, ClientRule, Upload};
-use crate::config::ClientWeight;
+use crate::client_rule::{ClientContext, ClientRule};
 use crate::local_data::LocalData;
 use crate::round_context::{ModelSource, RoundContext, RunContext};
 use boostfgl_nn::optim::Optimizer;
 use boostfgl_nn::{Params, Pool, Propagation, Real};
+use boostfgl_protocol::Enrolment;
+use std::sync::Arc;
 use workspace::Workspace;
 
 /// A client between rounds.
@@ -29,19 +29,10 @@ pub(crate) struct Client<T: Real> {
     workspace: Workspace<T>,
     rule: Box<dyn ClientRule<T>>,
     optimizer: Box<dyn Optimizer<T>>,
-    /// The model after local training.
-    local: Params<T>,
+    /// The model after local training, shared with the update that sends it.
+    local: Arc<Params<T>>,
     /// The model that the last round started from, if it was the client's own.
     origin: Option<Params<T>>,
-}
-
-/// The result of local training.
-pub(crate) struct Trained<T> {
-    pub(crate) loss: f64,
-    pub(crate) norm: f64,
-    pub(crate) tensor_norms: Vec<f64>,
-    pub(crate) summary: Option<Summary>,
-    pub(crate) upload: Upload<T>,
 }
 
 impl<T: Real> Client<T> {
@@ -54,7 +45,7 @@ impl<T: Real> Client<T> {
         Self {
             workspace: Workspace::new(run, data, rule.reach()),
             optimizer: run.setup.optimizer.build(),
-            local: initial.clone(),
+            local: Arc::new(initial.clone()),
             origin: None,
             rule,
         }
@@ -62,7 +53,10 @@ impl<T: Real> Client<T> {
 
     /// Rebuilds the client on another graph, whose first nodes are those of the old one.
     pub(crate) fn adopt(self, data: LocalData<T>, run: &RunContext<T>) -> Self {
-        Self::new(run, data, self.rule, &self.local)
+        let enrolment = self.workspace.enrolment;
+        let mut client = Self::new(run, data, self.rule, &self.local);
+        client.workspace.enrolment = enrolment;
+        client
     }
 
     /// Turns on storage of values that only observers read.
@@ -84,6 +78,11 @@ impl<T: Real> Client<T> {
     pub(crate) fn propagation(&self) -> &Propagation<T> {
         let plain = self.data().inputs.propagation();
         self.workspace.boosts.last_propagation().unwrap_or(plain)
+    }
+
+    /// What the client said about itself when it joined.
+    pub(crate) fn enrolment(&self) -> &Enrolment {
+        &self.workspace.enrolment
     }
 
     pub(crate) fn data(&self) -> &LocalData<T> {
@@ -113,20 +112,12 @@ impl<T: Real> Client<T> {
     pub(crate) fn recover(&mut self, given: Option<&Params<T>>, afresh: bool) {
         let Self { workspace, rule, optimizer, local, origin } = self;
         if let Some(start) = given.or(origin.as_ref()) {
-            local.copy_from(start);
+            Arc::make_mut(local).copy_from(start);
         }
         workspace.views.training.cache_product(None);
         rule.refused(afresh);
         if afresh {
             optimizer.reset();
-        }
-    }
-
-    /// The weight in a plain average.
-    pub(crate) fn size(&self, weight: ClientWeight) -> f64 {
-        match weight {
-            ClientWeight::Nodes => self.data().own as f64,
-            ClientWeight::Labelled => self.data().training.len() as f64,
         }
     }
 

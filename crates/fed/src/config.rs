@@ -4,6 +4,7 @@
 
 use crate::{Error, Result};
 pub use boostfgl_nn::Reduction;
+use boostfgl_protocol::Enrolment;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -71,6 +72,16 @@ pub enum ClientWeight {
     Nodes,
     /// Local training nodes.
     Labelled,
+}
+
+impl ClientWeight {
+    /// The size of a client by what it enrolled with.
+    pub(crate) fn of(self, enrolment: &Enrolment) -> f64 {
+        match self {
+            Self::Nodes => enrolment.nodes as f64,
+            Self::Labelled => enrolment.training as f64,
+        }
+    }
 }
 
 /// Which round is reported.

@@ -1,6 +1,6 @@
 //! Errors of a federated run.
 
-use crate::screen::Refusal;
+use crate::screen::{Reason, Refusal};
 
 /// Shorthand for results of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -58,6 +58,17 @@ pub enum Error {
         round: usize,
         /// `loss` or `model`.
         what: &'static str,
+    },
+
+    /// What the server sent cannot be used.
+    #[error("client {client}, round {round}: what the server sent cannot be used: {reason}")]
+    Broadcast {
+        /// Which client.
+        client: usize,
+        /// In which round, from 1.
+        round: usize,
+        /// What is wrong with it.
+        reason: Reason,
     },
 
     /// The server's combined model became infinite or NaN.
@@ -175,6 +186,9 @@ impl Error {
             }
             Self::Diverged { .. } => {
                 "Lower the learning rate (optimizer.learning_rate), or check the features' scale."
+            }
+            Self::Broadcast { .. } => {
+                "Use the same method, settings and version of boostfgl on server and clients."
             }
             Self::ServerDiverged { .. } => {
                 "Lower the learning rate of the method (`boostfgl methods NAME` lists its keys)."

@@ -20,6 +20,7 @@ use crate::training::Trace;
 use crate::{Error, Message, Result, aggregate};
 use boostfgl_nn::backbones::{self, Architecture, Backbone};
 use boostfgl_nn::{Params, Pool, Real, StateVisitor};
+use boostfgl_protocol::Enrolment;
 use rayon::prelude::*;
 use std::sync::{Arc, Mutex};
 
@@ -79,6 +80,12 @@ pub struct Federation<T: Real> {
     /// One per worker: buffers are shared by the clients that a thread happens to run.
     pub(crate) pools: Mutex<Vec<Pool<T>>>,
     parameters: usize,
+    /// What clients said about themselves when they joined.
+    pub(crate) enrolled: Vec<Enrolment>,
+    /// Whether every update has a fairness summary.
+    summaries: bool,
+    /// Whether observers ask for the inside of every round.
+    pub(crate) inspected: bool,
     /// Clients whose preparation failed; reported with round 1.
     pub(crate) unprepared: Vec<Refusal>,
     pub(crate) nodes: usize,
@@ -154,7 +161,8 @@ impl<T: Real> Federation<T> {
     ) -> Result<Self> {
         setup.check_ranges()?;
         methods::check(setup.method, &setup.boosts, &setup.model, backbone.plan())?;
-        let able: Vec<bool> = data.iter().map(|data| data.training_nodes() > 0).collect();
+        let enrolled: Vec<Enrolment> = data.iter().map(LocalData::enrolment).collect();
+        let able: Vec<bool> = enrolled.iter().map(|client| client.training > 0).collect();
         let taking_part = setup.protocol.taking_part(able.iter().filter(|able| **able).count());
         methods::check_rule(setup.method, setup.aggregation, taking_part)?;
         let attackers = methods::attackers(setup.method, &setup.attack, data.len())?;
@@ -175,7 +183,7 @@ impl<T: Real> Federation<T> {
         let server = methods::server(&method);
         let rules: Vec<_> = data.iter().map(|data| methods::client(&method, data)).collect();
         let nodes = data.iter().map(LocalData::len).sum();
-        let class_counts = class_counts(&data);
+        let class_counts = class_counts(&enrolled);
         let boosts = registry.active(&setup.boosts);
         let context = RunContext { boosts, class_counts, setup, backbone };
         let clients: Vec<Client<T>> = data
@@ -187,6 +195,9 @@ impl<T: Real> Federation<T> {
         let server_sides = context.boosts.iter().filter_map(|boost| boost.server(&setup.boost));
         Ok(Self {
             parameters: initial.count(),
+            enrolled,
+            summaries: clients.iter().any(Client::summarises),
+            inspected: false,
             pools: Mutex::new(Vec::new()),
             screen: Screen::new(&setup.screen, clients.len()),
             attack: Attack::new(&setup.attack, attackers, clients.len()),
@@ -262,7 +273,7 @@ impl<T: Real> Federation<T> {
             let pool = borrow(pools);
             let model = server.evaluated(k);
             let starts_next = match (model, server.start(k)) {
-                (Some(model), Some(start)) => std::ptr::eq(model, start),
+                (Some(model), Some(start)) => model.version() == start.version(),
                 (None, None) => true,
                 _ => false,
             };
@@ -312,10 +323,10 @@ fn check_data<T: Real>(setup: &Setup, data: &[LocalData<T>]) -> Result<()> {
 }
 
 /// Training nodes of each class, of all clients together.
-fn class_counts<T: Real>(data: &[LocalData<T>]) -> Vec<usize> {
-    let mut counts = vec![0usize; data[0].classes()];
-    for data in data {
-        counts.iter_mut().zip(data.training_counts()).for_each(|(sum, n)| *sum += n);
+fn class_counts(enrolled: &[Enrolment]) -> Vec<usize> {
+    let mut counts = vec![0usize; enrolled[0].class_counts.len()];
+    for client in enrolled {
+        counts.iter_mut().zip(&client.class_counts).for_each(|(sum, n)| *sum += *n as usize);
     }
     counts
 }

@@ -42,12 +42,12 @@ pub mod screen;
 mod shared_models;
 mod submission;
 mod training;
-mod wire;
 
-pub use aggregate::{Combination, Rule, Update};
+pub use aggregate::{Combination, Contribution, Rule};
+pub use boostfgl_protocol::{Message, Model};
 pub use client_rule::{
-    ClientContext, ClientRule, PersonalModel, PreparationHooks, RuleState, StateContext,
-    TrainingHooks, Upload,
+    BroadcastForm, ClientContext, ClientRule, PersonalModel, PreparationHooks, RuleState,
+    StateContext, TrainingHooks, Upload,
 };
 pub use error::{Error, Result};
 pub use federation::{Federation, Outcome, Setup};
@@ -56,4 +56,3 @@ pub use noise_occasion::Occasion;
 pub use observer::{ClientRecord, Inspected, Inspection, Observer, ObserverResult, RoundRecord};
 pub use screen::{Reason, Refusal};
 pub use training::{Snapshot, Trace, Training};
-pub use wire::Message;

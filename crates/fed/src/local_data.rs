@@ -3,6 +3,7 @@
 use boostfgl_graph::{Adjacency, Role};
 use boostfgl_nn::{Inputs, Matrix, Operator, Real};
 use boostfgl_partition::ClientGraph;
+use boostfgl_protocol::Enrolment;
 
 /// The data of one client: its graph in the form that kernels use, its training labels and its
 /// validation nodes.
@@ -70,6 +71,19 @@ impl<T: Real> LocalData<T> {
             validation: self.validation.clone(),
             classes: self.classes,
             own: self.own,
+        }
+    }
+
+    /// What the client says about itself when it joins.
+    pub(crate) fn enrolment(&self) -> Enrolment {
+        let counts = self.training_counts();
+        Enrolment {
+            nodes: self.own as u64,
+            training: self.training.len() as u64,
+            validation: self.validation.len() as u64,
+            arcs: self.adjacency.arcs() as u64,
+            features: self.width() as u32,
+            class_counts: counts.into_iter().map(|count| count as u64).collect(),
         }
     }
 

@@ -9,7 +9,7 @@ use crate::client_rule::{ClientContext, ClientRule};
 use crate::federation::{Federation, borrow, give_back};
 use crate::observer::Observer;
 use crate::screen::{self, Form, Reason, Refusal};
-use crate::{Error, Message, Result, wire};
+use crate::{Error, Message, Result};
 use boostfgl_nn::Real;
 use rayon::prelude::*;
 
@@ -136,20 +136,21 @@ impl<T: Real> Federation<T> {
             });
             state.successes(answered)
         };
-        let others = questions.iter().flatten().count().saturating_sub(1);
-        let count_asked: usize = questions.iter().flatten().map(Message::count).sum();
-        let answered = answers.iter().flatten().filter_map(|(_, answer)| answer.as_ref().ok());
-        let count_answered: usize = answered.map(Message::count).sum();
+        let others = questions.iter().flatten().count().saturating_sub(1) as u64;
+        let asked: u64 = questions.iter().flatten().map(Message::payload).sum();
+        let answered: u64 = answers
+            .iter()
+            .flatten()
+            .filter_map(|(_, answer)| answer.as_ref().ok())
+            .map(Message::payload)
+            .sum();
         let forms = self.answer_forms(&questions, state);
         let received = relay(answers, &forms, &mut questions, state, self.answer_factor());
         let done = self.with_rules(&state.taking_part, |k, rule, context| {
             rule.receive_answers(context, number, &received[k])
         });
         state.successes(done);
-        (
-            wire::bytes(count_asked + count_answered),
-            wire::bytes(count_asked * others + count_answered),
-        )
+        (asked + answered, asked * others + answered)
     }
 
     /// How many times longer than the others an answer may be: the same as for every message that

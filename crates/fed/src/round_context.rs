@@ -2,9 +2,9 @@
 
 use crate::Setup;
 use crate::boost::BoostPlugin;
-use crate::wire::Message;
 use boostfgl_nn::backbones::Backbone;
 use boostfgl_nn::{Params, Pool, Real};
+use boostfgl_protocol::{Message, Model};
 use std::sync::Arc;
 
 /// The inputs that all clients of a run share.
@@ -36,10 +36,10 @@ impl<'a, T> ModelSource<'a, T> {
     }
 }
 
-impl<'a, T> From<Option<&'a Params<T>>> for ModelSource<'a, T> {
+impl<'a, T: Real> From<Option<&'a Model<T>>> for ModelSource<'a, T> {
     /// A server rule gives no model where clients have their own.
-    fn from(given: Option<&'a Params<T>>) -> Self {
-        given.map_or(Self::Own, Self::Server)
+    fn from(given: Option<&'a Model<T>>) -> Self {
+        given.map_or(Self::Own, |model| Self::Server(model.params()))
     }
 }
 

@@ -4,9 +4,9 @@ use crate::client::Client;
 use crate::config::ReportedRound;
 use crate::federation::{Done, Federation, Outcome};
 use crate::observer::{Observer, RoundRecord};
-use crate::wire::Message;
 use crate::{Error, Result};
 use boostfgl_nn::{Params, Real, StateVisitor, Stateful};
+use boostfgl_protocol::Message;
 use std::time::Instant;
 
 /// A federation between two rounds.
@@ -73,6 +73,7 @@ impl<T: Real> Training<T> {
     fn with_observers(mut self, observers: &[&mut dyn Observer<T>]) -> Self {
         self.inspected = observers.iter().any(|o| o.inspects());
         if self.inspected {
+            self.federation.inspected = true;
             self.federation.clients.iter_mut().for_each(Client::keep_for_inspection);
         }
         self

@@ -122,6 +122,11 @@ impl<T: Real> Matrix<T> {
         &mut self.data_mut()[r * stride..][..columns]
     }
 
+    /// Whether every number is finite.
+    pub fn is_finite(&self) -> bool {
+        crate::kernels::reduce::all_finite(self.data())
+    }
+
     /// Copies the numbers of a matrix of the same shape.
     ///
     /// # Panics

@@ -181,8 +181,7 @@ impl<T: Real> Params<T> {
 
     /// Whether every number is finite.
     pub fn is_finite(&self) -> bool {
-        // A fold over all numbers instead of `all`: stopping early would prevent vectorisation.
-        self.tensors.iter().all(|t| t.data().iter().fold(true, |finite, x| finite & x.is_finite()))
+        self.tensors.iter().all(Matrix::is_finite)
     }
 
     /// Passes the little-endian bytes of every tensor, without padding, to `consume`; for digests.

@@ -34,19 +34,19 @@ impl Header {
     /// Names the first of run, round and client that differs.
     pub fn check_reply(&self, found: &Self) -> Result<()> {
         if self.run != found.run {
-            return Err(misdirected("run", self.run, found.run));
+            return Err(misdirected("run", &self.run, &found.run));
         }
         if self.round != found.round {
-            return Err(misdirected("round", self.round, found.round));
+            return Err(misdirected("round", &self.round, &found.round));
         }
         if self.client != found.client {
-            return Err(misdirected("client", self.client, found.client));
+            return Err(misdirected("client", &self.client, &found.client));
         }
         Ok(())
     }
 }
 
-fn misdirected(what: &'static str, expected: impl ToString, found: impl ToString) -> Error {
+fn misdirected<D: fmt::Display>(what: &'static str, expected: &D, found: &D) -> Error {
     Error::Misdirected { what, expected: expected.to_string(), found: found.to_string() }
 }
 

@@ -43,7 +43,7 @@ impl<T: Real> Message<T> {
 
     /// Whether every number is finite.
     pub fn is_finite(&self) -> bool {
-        self.tensors.iter().all(|tensor| tensor.data().iter().all(|x| x.is_finite()))
+        self.tensors.iter().all(Matrix::is_finite)
             && self.numbers.iter().all(|x| x.is_finite())
             // No early exit: it would keep the compiler from checking several entries at once.
             && self.entries.iter().fold(true, |finite, (_, x)| finite & x.is_finite())

@@ -15,13 +15,13 @@ mod trimmed_mean;
 pub use rule::{Config, Rule, is_default};
 
 use crate::boost::{ServerBoosts, Summary};
-use crate::wire::Message;
 use crate::{Error, Result};
 use boostfgl_nn::{Params, Real};
+use boostfgl_protocol::Message;
 
 /// The update of one client in one round, as the server receives it.
 #[derive(Clone, Copy, Debug)]
-pub struct Update<'a, T> {
+pub struct Contribution<'a, T> {
     /// Which client.
     pub client: usize,
     /// Its model after local training, θₖ, if the method sends it.
@@ -38,7 +38,7 @@ pub struct Update<'a, T> {
     pub summary: Option<Summary>,
 }
 
-impl<'a, T: Real> Update<'a, T> {
+impl<'a, T: Real> Contribution<'a, T> {
     /// The model of a client whose method sends it.
     ///
     /// # Panics
@@ -68,7 +68,7 @@ impl Combination {
     /// If there is no client, a base weight is negative or not finite, all are 0, or a boost cannot
     /// weigh the updates.
     pub fn new<T: Real>(
-        updates: &[Update<'_, T>],
+        updates: &[Contribution<'_, T>],
         base: &[f64],
         boosts: ServerBoosts<'_, T>,
     ) -> Result<Self> {
@@ -135,8 +135,8 @@ impl Combination {
     }
 
     /// target ← Σₖ wₖ θₖ, in the order of `updates`.
-    pub fn apply<T: Real>(&self, updates: &[Update<'_, T>], target: &mut Params<T>) {
-        let models: Vec<&Params<T>> = updates.iter().map(Update::params).collect();
+    pub fn apply<T: Real>(&self, updates: &[Contribution<'_, T>], target: &mut Params<T>) {
+        let models: Vec<&Params<T>> = updates.iter().map(Contribution::params).collect();
         target.set_weighted_sum(&models, |tensor| self.weights(tensor).to_vec());
     }
 
@@ -148,12 +148,12 @@ impl Combination {
     /// If there are too few updates for the rule to outvote f bad ones.
     pub fn combine<T: Real>(
         self,
-        updates: &[Update<'_, T>],
+        updates: &[Contribution<'_, T>],
         how: Config,
         target: &mut Params<T>,
     ) -> Result<Self> {
         how.check(updates.len())?;
-        let models: Vec<&Params<T>> = updates.iter().map(Update::params).collect();
+        let models: Vec<&Params<T>> = updates.iter().map(Contribution::params).collect();
         let f = how.byzantine;
         // Rules by coordinate write the target themselves; the others give weights of whole models,
         // which are applied below.
@@ -187,7 +187,7 @@ impl Combination {
     }
 
     /// target ← θ + Σₖ wₖ cₖ (θₖ − θ), where cₖ shortens long updates. Reports wₖ cₖ, normalised.
-    fn bounded<T: Real>(self, updates: &[Update<'_, T>], target: &mut Params<T>) -> Self {
+    fn bounded<T: Real>(self, updates: &[Contribution<'_, T>], target: &mut Params<T>) -> Self {
         let cuts = norm_bounded::cuts(&updates.iter().map(|u| u.norm).collect::<Vec<f64>>());
         let weights: Vec<Vec<f64>> = self
             .weights
@@ -195,7 +195,8 @@ impl Combination {
             .map(|weights| weights.iter().zip(&cuts).map(|(w, c)| w * c).collect())
             .collect();
         let before = target.clone();
-        let models: Vec<&Params<T>> = updates.iter().map(Update::params).chain([&before]).collect();
+        let models: Vec<&Params<T>> =
+            updates.iter().map(Contribution::params).chain([&before]).collect();
         // θ + Σ wₖcₖ(θₖ − θ) = Σ wₖcₖ θₖ + (1 − Σ wₖcₖ) θ: one weighted sum with θ as one more
         // model.
         target.set_weighted_sum(&models, |tensor| {

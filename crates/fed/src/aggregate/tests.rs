@@ -27,7 +27,7 @@ fn combined(
     let norms: Vec<f64> = models.iter().map(|model| model.distance(&target)).collect();
     let update = |(client, model): (usize, _)| {
         let norm = norms[client];
-        Update {
+        Contribution {
             client,
             model: Some(model),
             message: &message,
@@ -37,7 +37,7 @@ fn combined(
             summary: None,
         }
     };
-    let updates: Vec<Update<'_, f64>> = models.iter().enumerate().map(update).collect();
+    let updates: Vec<Contribution<'_, f64>> = models.iter().enumerate().map(update).collect();
     let combination = Combination::new(&updates, weights, ServerBoosts::none()).unwrap();
     let combination =
         combination.combine(&updates, Config { rule, byzantine }, &mut target).unwrap();
@@ -49,7 +49,7 @@ fn combined(
 fn weights_that_cannot_be_formed_are_errors() {
     use crate::boost::{TrustForm, model::Config as Trust};
     let (message, sent) = (Message::default(), model(&[1.0]));
-    let update = |norm: f64, summary| Update {
+    let update = |norm: f64, summary| Contribution {
         client: 0,
         model: Some(&sent),
         message: &message,
@@ -63,7 +63,7 @@ fn weights_that_cannot_be_formed_are_errors() {
         lambda_s: 1.0,
         ..Trust::default()
     });
-    let weigh = |updates: &[Update<'_, f64>], base: &[f64]| {
+    let weigh = |updates: &[Contribution<'_, f64>], base: &[f64]| {
         Combination::new(updates, base, ServerBoosts::only(&boost))
             .map_err(|error| error.to_string())
     };
@@ -255,7 +255,7 @@ fn by_tensor(rule: Rule, trust_scope: TrustScope) -> (Vec<f64>, Combination) {
     let (models, mut target) =
         ([two_tensors(3.0, 0.0), two_tensors(0.0, 1.0)], two_tensors(0.0, 0.0));
     let norms = [[3.0, 0.0], [0.0, 1.0]];
-    let update = |client: usize| Update {
+    let update = |client: usize| Contribution {
         client,
         model: Some(&models[client]),
         message: &message,

@@ -3,8 +3,8 @@
 use super::{Config, Kind};
 use crate::boost::Summary;
 use crate::screen::Form;
-use crate::wire::Message;
 use boostfgl_nn::{Matrix, Params, Real, StateVisitor, TensorShape};
+use boostfgl_protocol::Message;
 
 /// The factor of `scale` unless the configuration sets another.
 const SCALE: f64 = 1e6;
@@ -22,8 +22,8 @@ struct FirstUpdate<T> {
     /// The model, if one was sent.
     model: Option<Params<T>>,
     message: Message<T>,
-    /// The claimed ‖Δ‖₂ of each tensor.
-    tensor_norms: Vec<f64>,
+    /// The claimed ‖Δ‖₂ of each tensor, if it is the client that measures it.
+    norms: Option<Vec<f64>>,
 }
 
 /// What a client would honestly send, and the model and message that it received.
@@ -37,8 +37,8 @@ pub(crate) struct HonestUpdate<'a, T> {
     pub(crate) message: &'a Message<T>,
     /// The form of the method's updates.
     pub(crate) form: Form,
-    /// ‖Δ‖₂ of each tensor.
-    pub(crate) tensor_norms: &'a [f64],
+    /// The claimed ‖Δ‖₂ of each tensor, if it is the client that measures it.
+    pub(crate) norms: Option<&'a [f64]>,
     /// Whether the message shows how far it moved, in place of a model.
     pub(crate) shows_distance: bool,
     /// The number of its training nodes.
@@ -54,8 +54,8 @@ pub(crate) struct Forged<T> {
     pub(crate) message: Option<Message<T>>,
     pub(crate) size: Option<f64>,
     pub(crate) summary: Option<Summary>,
-    /// ‖Δ‖₂ of each tensor, where it is not what the client trained.
-    pub(crate) tensor_norms: Option<Vec<f64>>,
+    /// The claimed ‖Δ‖₂ of each tensor.
+    pub(crate) norms: Option<Vec<f64>>,
     /// Whether it is sent twice.
     pub(crate) twice: bool,
 }
@@ -69,17 +69,13 @@ impl<T: Real> Attack<T> {
     ) -> boostfgl_nn::Result<()> {
         for (k, first) in self.first.iter_mut().enumerate() {
             let (mut sent, mut message, mut norms) = match first.take() {
-                Some(FirstUpdate { model, message, tensor_norms }) => {
-                    (model, Some(message), Some(tensor_norms))
-                }
+                Some(FirstUpdate { model, message, norms }) => (model, Some(message), norms),
                 None => (None, None, None),
             };
             visitor.option(&format!("model of {k}"), &mut sent, || model.clone())?;
             visitor.option(&format!("message of {k}"), &mut message, Message::default)?;
             visitor.option(&format!("norms of {k}"), &mut norms, Vec::new)?;
-            if let (Some(message), Some(tensor_norms)) = (message, norms) {
-                *first = Some(FirstUpdate { model: sent, message, tensor_norms });
-            }
+            *first = message.map(|message| FirstUpdate { model: sent, message, norms });
         }
         Ok(())
     }
@@ -149,23 +145,16 @@ impl<T: Real> Attack<T> {
                 let first = self.first[update.client].get_or_insert_with(|| FirstUpdate {
                     model: update.model.cloned(),
                     message: update.message.clone(),
-                    tensor_norms: update.tensor_norms.to_vec(),
+                    norms: update.norms.map(<[f64]>::to_vec),
                 });
                 (forged.model, forged.message) = (first.model.clone(), Some(first.message.clone()));
-                forged.tensor_norms = Some(first.tensor_norms.clone());
+                forged.norms.clone_from(&first.norms);
             }
             Kind::WrongSize => forged.oversize(update, round),
             Kind::Duplicate => forged.twice = true,
             Kind::WrongGap => {
                 forged.summary = Some(Summary { gap: -1.0, ..update.summary.unwrap_or_default() });
             }
-        }
-        // Where the model is sent the server measures how far it moved, so that a false claim would
-        // have no effect. A model of another shape cannot be measured.
-        if let (Some(model), Some(start)) = (&forged.model, update.start)
-            && kind != Kind::WrongShape
-        {
-            forged.tensor_norms = Some(model.tensor_distances(start));
         }
         forged
     }
@@ -179,7 +168,7 @@ impl<T: Real> Forged<T> {
             message: None,
             size: None,
             summary: None,
-            tensor_norms: None,
+            norms: None,
             twice: false,
         }
     }
@@ -208,8 +197,8 @@ impl<T: Real> Forged<T> {
             moved.set_weighted_sum(&[start, model], |_| vec![1.0 - factor, factor]);
             self.model = Some(moved);
         } else {
-            self.tensor_norms =
-                Some(update.tensor_norms.iter().map(|norm| norm * factor.abs()).collect());
+            self.norms =
+                update.norms.map(|norms| norms.iter().map(|norm| norm * factor.abs()).collect());
         }
         let mut message = update.message.clone();
         // Tensors that are sent in place of a model started from those that were received; next to
@@ -251,9 +240,9 @@ impl<T: Real> Forged<T> {
     fn malform(&mut self, update: &HonestUpdate<'_, T>, round: usize) {
         if round.is_multiple_of(6)
             && update.shows_distance
-            && update.tensor_norms.iter().any(|norm| *norm > 0.0)
+            && let Some(norms) = update.norms.filter(|norms| norms.iter().any(|norm| *norm > 0.0))
         {
-            self.tensor_norms = Some(vec![0.0; update.tensor_norms.len()]);
+            self.norms = Some(vec![0.0; norms.len()]);
         } else {
             self.message = Some(malformed(update.message, round));
         }

@@ -4,8 +4,8 @@ use super::forge::quantile;
 use super::*;
 use crate::boost::Summary;
 use crate::screen::Form;
-use crate::wire::Message;
 use boostfgl_nn::{Matrix, Params, TensorShape};
+use boostfgl_protocol::Message;
 
 fn model(values: &[f64]) -> Params<f64> {
     Params::from_tensors(
@@ -27,7 +27,7 @@ fn forged(kind: Kind, strength: Option<f64>, models: &[Params<f64>]) -> Forged<f
             form: Form::model(),
             model: Some(model),
             message: &message,
-            tensor_norms: &[],
+            norms: None,
             shows_distance: false,
             labelled: 5.0,
             size: 10.0,
@@ -51,7 +51,6 @@ fn each_attack_forges_what_its_name_says() {
     let sent = [model(&[2.0, 4.0]), model(&[4.0, 4.0]), model(&[3.0, 0.0])];
     let flipped = forged(Kind::SignFlip, None, &sent);
     assert_eq!(values(&flipped), [-1.0, 2.0]);
-    assert_eq!(flipped.tensor_norms, Some(vec![libm::sqrt(5.0)]), "measured anew");
     assert_eq!(values(&forged(Kind::Scale, Some(10.0), &sent)), [21.0, -9.0]);
     assert_eq!(values(&forged(Kind::FreeRider, None, &sent)), [1.0, 1.0]);
     // The others' mean is [3, 4], their standard deviation [1, 0].

@@ -13,6 +13,7 @@ use crate::local_data::LocalData;
 use crate::{Error, Result};
 use boostfgl_graph::groups::minority_classes;
 use boostfgl_nn::Real;
+pub use boostfgl_protocol::Summary;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -117,25 +118,10 @@ pub enum GapMinority {
     Global,
 }
 
-/// A client's fairness summary for the server.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Summary {
-    /// max(0, accuracy on majority − accuracy on minority) over training nodes; 0 if either group
-    /// is empty.
-    pub gap: f64,
-    /// Mean d̄ over the minority training nodes; 0 if there are none.
-    pub minority_difficulty: f64,
-}
-
 /// Trust-gated weights.
 #[derive(Clone, Debug)]
 pub struct ModelBoost {
     config: Config,
-}
-
-impl Summary {
-    /// How many numbers of a summary go up.
-    pub(crate) const NUMBERS: usize = 2;
 }
 
 impl ModelBoost {

@@ -1,7 +1,7 @@
 //! The server's side of a boost: how much the update of each client counts.
 
 use crate::Result;
-use crate::aggregate::Update;
+use crate::aggregate::Contribution;
 use boostfgl_nn::{Real, StateVisitor};
 
 /// The server's side of a boost.
@@ -44,7 +44,7 @@ pub trait ServerBoost<T: Real>: Send + Sync {
 
 /// The updates of a round as far as boosts may use them.
 pub struct Evidence<'a, T> {
-    updates: &'a [Update<'a, T>],
+    updates: &'a [Contribution<'a, T>],
     hidden: Hidden,
 }
 
@@ -57,7 +57,7 @@ struct Hidden {
 
 impl<'a, T: Real> Evidence<'a, T> {
     /// The updates.
-    pub fn updates(&self) -> &'a [Update<'a, T>] {
+    pub fn updates(&self) -> &'a [Contribution<'a, T>] {
         self.updates
     }
 
@@ -117,7 +117,7 @@ impl<'a, T: Real> ServerBoosts<'a, T> {
     /// The boost that weighs updates, if there is one, and the evidence that it may use.
     pub(crate) fn weigher_of<'u>(
         &self,
-        updates: &'u [Update<'u, T>],
+        updates: &'u [Contribution<'u, T>],
     ) -> Option<(&'a dyn ServerBoost<T>, Evidence<'u, T>)> {
         self.boost.map(|boost| (boost, Evidence { updates, hidden: self.hidden }))
     }

@@ -1,18 +1,23 @@
 //! One round of local training.
 
-use super::{Client, Trained};
-use crate::Result;
-use crate::client_rule::{ClientContext, ClientRule};
+use super::Client;
+use crate::client_rule::{ClientContext, ClientRule, Upload};
 use crate::config::OptimizerState;
 use crate::noise_occasion::Occasion;
 use crate::round_context::{ModelSource, RoundContext};
+use crate::screen::Reason;
+use crate::{Error, Result};
 use boostfgl_nn::backbones::{Pass, Supervised};
 use boostfgl_nn::optim::Optimizer;
 use boostfgl_nn::{Params, Real};
+use boostfgl_protocol::{Claims, Update};
+use std::sync::Arc;
+use std::time::Instant;
 
 impl<T: Real> Client<T> {
     /// One round of local work from the server's model or from the client's own.
-    pub(crate) fn train(&mut self, round: &RoundContext<'_, T>) -> Result<Trained<T>> {
+    pub(crate) fn train(&mut self, round: &RoundContext<'_, T>) -> Result<Update<T>> {
+        let started = Instant::now();
         let Self { workspace, rule, optimizer, local, origin } = self;
         let start: &Params<T> = match round.model {
             ModelSource::Server(model) => {
@@ -20,7 +25,7 @@ impl<T: Real> Client<T> {
                 model
             }
             ModelSource::Own => {
-                let origin = origin.get_or_insert_with(|| local.clone());
+                let origin = origin.get_or_insert_with(|| Params::clone(local));
                 origin.copy_from(local);
                 origin
             }
@@ -37,48 +42,89 @@ impl<T: Real> Client<T> {
             optimizer.reset();
         }
         let context = workspace.training_context(round, start, deployed.is_none());
+        check_broadcast(&**rule, &context, round)?;
         rule.begin(&context, round.message)?;
-        let loss = match rule.train(&context, local)? {
+        let trained = Arc::make_mut(local);
+        let loss = match rule.train(&context, trained)? {
             Some(loss) => loss,
-            None => epochs(&mut **rule, &context, &mut **optimizer, local),
+            None => epochs(&mut **rule, &context, &mut **optimizer, trained),
         };
-        let mut trained = finish(&mut **rule, &context, local, loss)?;
+        let is_given = matches!(round.model, ModelSource::Server(_));
+        let (upload, norms) = finish(&mut **rule, &context, trained, loss, is_given)?;
         // X·W₁ of the start model is of no use for the trained one.
         workspace.views.training.cache_product(None);
-        if workspace.boosts.summarises() {
-            let deployed = rule.deploy(local);
-            trained.summary = workspace.summarise(round, deployed.as_ref().unwrap_or(local));
-        }
-        Ok(trained)
+        let summary = match workspace.boosts.summarises() {
+            true => {
+                let deployed = rule.deploy(local);
+                workspace.summarise(round, deployed.as_ref().unwrap_or(local))
+            }
+            false => None,
+        };
+        let size = round.run.setup.protocol.client_weight.of(&workspace.enrolment);
+        let claims = Claims {
+            loss,
+            size: upload.size.then_some(size),
+            norms,
+            summary,
+            seconds: started.elapsed().as_secs_f64(),
+        };
+        let model = upload.model.then(|| Arc::clone(local));
+        Ok(Update { claims, model, message: upload.message })
     }
 }
 
-/// Checks that the trained model is finite, and collects what the rule sends.
+/// Checks what the server sent: it arrives from a network.
+fn check_broadcast<T: Real>(
+    rule: &dyn ClientRule<T>,
+    context: &ClientContext<'_, T>,
+    round: &RoundContext<'_, T>,
+) -> Result<()> {
+    let misfit = rule.broadcast_form(context).misfit(round.message);
+    let reason = misfit.or_else(|| match round.model {
+        ModelSource::Server(model) if !model.is_finite() => {
+            Some(Reason::NotFinite { what: "model" })
+        }
+        _ => None,
+    });
+    match reason {
+        None => Ok(()),
+        Some(reason) => Err(Error::Broadcast {
+            client: context.data().id(),
+            round: context.rounds_done() + 1,
+            reason,
+        }),
+    }
+}
+
+/// Checks that the trained model is finite, and collects what the rule sends, with ‖Δ‖₂ of each
+/// tensor of what is combined, unless the server measures it: it has the model, and the one that
+/// training started from if that `is_given`.
 fn finish<T: Real>(
     rule: &mut dyn ClientRule<T>,
     context: &ClientContext<'_, T>,
     local: &Params<T>,
     loss: f64,
-) -> Result<Trained<T>> {
+    is_given: bool,
+) -> Result<(Upload<T>, Option<Vec<f64>>)> {
     if !loss.is_finite() {
         return Err(context.diverged("loss"));
     }
-    // The start was finite, so the distance from it is finite exactly if the model is. A rule must
-    // not keep state of one that is not: the client would never recover.
-    let moved = local.tensor_distances(context.start);
-    if !length(&moved).is_finite() {
+    // A rule must not keep state of a model that is not finite: the client would never recover.
+    if !local.is_finite() {
         return Err(context.diverged("model"));
     }
-    let upload = rule.finish(context, local)?;
-    let tensor_norms = upload.moved.clone().unwrap_or(moved);
-    let norm = length(&tensor_norms);
-    if !norm.is_finite() {
+    let mut upload = rule.finish(context, local)?;
+    let norms = match upload.moved.take() {
+        None if upload.model && is_given => None,
+        moved => Some(moved.unwrap_or_else(|| local.tensor_distances(context.start))),
+    };
+    if !norms.as_deref().is_none_or(|norms| length(norms).is_finite()) {
         return Err(context.diverged("model"));
     }
     if !upload.message.is_finite() {
         return Err(context.diverged("message"));
     }
-    Ok(Trained { loss, norm, tensor_norms, summary: None, upload })
+    Ok((upload, norms))
 }
 
 /// The norm of a whole from the norms of its parts.

@@ -36,7 +36,7 @@ impl<T: Real> Client<T> {
         visitor: &mut StateVisitor<'_>,
     ) -> boostfgl_nn::Result<()> {
         let Self { workspace, rule, optimizer, local, .. } = self;
-        visitor.visit("model", local)?;
+        visitor.visit("model", &mut *local)?;
         if run.setup.optimizer.optimizer_state == OptimizerState::Keep {
             visitor.within("optimizer", |visitor| optimizer.visit(local, visitor))?;
         }

@@ -12,11 +12,14 @@ use crate::noise_occasion::Occasion;
 use crate::round_context::{RoundContext, RunContext};
 use boostfgl_nn::backbones::Pass;
 use boostfgl_nn::{Matrix, Params, Reach, Real, WeightedLoss, softmax_rows};
+use boostfgl_protocol::Enrolment;
 
 /// A client's graph with all that is computed on it. Models and the method's rule are apart from
 /// it, so that a pass over the graph can borrow the client's own model.
 pub(super) struct Workspace<T: Real> {
     pub(super) data: LocalData<T>,
+    /// What the client said about itself when it joined, whatever graph it has now.
+    pub(super) enrolment: Enrolment,
     pub(super) views: Views<T>,
     pub(super) loss: WeightedLoss<T>,
     pub(super) boosts: ClientBoosts<T>,
@@ -39,6 +42,7 @@ impl<T: Real> Workspace<T> {
             loss: WeightedLoss::new(labels, run.setup.protocol.loss),
             boosts,
             cache: ModelCache::empty(),
+            enrolment: data.enrolment(),
             data,
         }
     }
@@ -89,7 +93,7 @@ impl<T: Real> Workspace<T> {
             return;
         }
         self.score(round, model);
-        let Self { data, views, loss, boosts, cache } = self;
+        let Self { data, views, loss, boosts, cache, .. } = self;
         if let Some(probabilities) = cache.probabilities() {
             boosts.begin_round(data, probabilities, loss, views);
         }

@@ -3,7 +3,7 @@
 //! ```text
 //!  PreparationHooks, once    │ TrainingHooks, every round                │ PersonalModel
 //!                            │                                           │
-//!  question                  │ begin                                     │ deploy
+//!  question                  │ broadcast_form, begin                     │ deploy
 //!     │                      │   │  ┌─────────── E epochs ────────────┐  │   │
 //!     ▼                      │   ▼  │ reparametrise, effective        │  │   ▼
 //!  answer (other clients)    │ train│ forward pass, extra             │  │ predict
@@ -22,6 +22,7 @@
 //! Boosts are not rules. The client applies node weights and propagation under every rule, see
 //! [`crate::boost`].
 
+mod broadcast_form;
 mod context;
 mod personal_model;
 mod preparation;
@@ -29,6 +30,7 @@ mod state;
 mod training;
 mod upload;
 
+pub use broadcast_form::BroadcastForm;
 pub use context::ClientContext;
 pub(crate) use context::positions;
 pub use personal_model::PersonalModel;

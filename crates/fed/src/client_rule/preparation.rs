@@ -4,8 +4,8 @@ use super::ClientContext;
 use crate::Result;
 use crate::local_data::LocalData;
 use crate::screen::Form;
-use crate::wire::Message;
 use boostfgl_nn::Real;
+use boostfgl_protocol::Message;
 
 /// What a client does before the first round. By default nothing.
 pub trait PreparationHooks<T: Real> {

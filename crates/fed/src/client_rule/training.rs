@@ -1,10 +1,10 @@
 //! Hooks of a round: around local training, and what is sent afterwards.
 
-use super::{ClientContext, Upload};
+use super::{BroadcastForm, ClientContext, Upload};
 use crate::Result;
-use crate::wire::Message;
 use boostfgl_nn::backbones::Extra;
 use boostfgl_nn::{Matrix, Params, Reach, Real};
+use boostfgl_protocol::Message;
 
 /// What a client adds to FedAvg's local training. By default nothing.
 pub trait TrainingHooks<T: Real> {
@@ -20,10 +20,16 @@ pub trait TrainingHooks<T: Real> {
         false
     }
 
+    /// The form of the server's message at the start of a round from the model
+    /// `context.start()`. Any other message is refused before [`begin`](Self::begin).
+    fn broadcast_form(&self, _context: &ClientContext<'_, T>) -> BroadcastForm {
+        BroadcastForm::Nothing
+    }
+
     /// Begins a round from the model `context.start()`, with the server's message, if it sends one.
     ///
     /// # Errors
-    /// If the message is malformed or the rule cannot run on this network.
+    /// If the rule cannot run on this network.
     fn begin(
         &mut self,
         _context: &ClientContext<'_, T>,

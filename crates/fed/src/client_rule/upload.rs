@@ -1,6 +1,6 @@
 //! The upload of a client at the end of a round.
 
-use crate::wire::Message;
+use boostfgl_protocol::Message;
 
 /// The upload at the end of a round.
 #[derive(Debug)]

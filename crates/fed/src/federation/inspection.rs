@@ -4,6 +4,7 @@ use super::{Done, Federation};
 use crate::observer::{Inspected, Inspection, Observer};
 use crate::round_context::ModelSource;
 use boostfgl_nn::{Params, Real};
+use boostfgl_protocol::Model;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -25,12 +26,12 @@ impl<T: Real> Federation<T> {
         let mut starts: Vec<Start<T>> = Vec::with_capacity(clients.len());
         for (k, client) in clients.iter_mut().enumerate() {
             let given = server.start(k);
-            let earlier = (0..k).find(
-                |&j| matches!((given, server.start(j)), (Some(a), Some(b)) if std::ptr::eq(a, b)),
-            );
+            let earlier = (0..k).find(|&j| {
+                given.zip(server.start(j)).is_some_and(|(a, b)| a.version() == b.version())
+            });
             let received = match earlier {
                 Some(j) => Arc::clone(&starts[j].received),
-                None => Arc::new(given.unwrap_or(client.local()).clone()),
+                None => given.map_or_else(|| Arc::new(client.local().clone()), Model::shared),
             };
             // Taken before the round, since training changes the state that `deploy` depends on.
             let deployed = client.deployed(ModelSource::Server(&received));
@@ -78,10 +79,10 @@ impl<T: Real> Federation<T> {
     ) -> Inspected<'a, T> {
         let client = &self.clients[k];
         let place = done.records.iter().position(|record| record.client == k);
-        let forged = done.forged.iter().find(|(from, _)| *from == k);
         // The model that reached the server: an attack may have replaced the trained one.
-        let arrived = forged.map_or(client.local(), |(_, model)| model);
-        let evaluated = self.server.evaluated(k).unwrap_or(client.local());
+        let arrived = done.arrived.iter().find(|(from, _)| *from == k);
+        let arrived = arrived.map_or(client.local(), |(_, model)| model);
+        let evaluated = self.server.evaluated(k).map_or(client.local(), Model::params);
         let tensors = 0..start.received.tensors().len();
         let combination = done.combination.as_ref().filter(|_| start.shared);
         Inspected {
@@ -96,7 +97,7 @@ impl<T: Real> Federation<T> {
                 Some(_) => client.propagation(),
                 None => client.data().inputs().propagation(),
             },
-            size: client.size(self.setup().protocol.client_weight),
+            size: self.setup().protocol.client_weight.of(client.enrolment()),
             weights: combination
                 .zip(place)
                 .map(|(all, place)| tensors.map(|t| all.weights(t)[place]).collect()),

@@ -1,29 +1,29 @@
 //! One round: local training, screening of the updates, aggregation.
 
 use super::{Federation, borrow, give_back};
-use crate::aggregate::Update;
+use crate::aggregate::Contribution;
 use crate::attack::HonestUpdate;
-use crate::boost::Summary;
 use crate::client::Client;
 use crate::methods::{Round, SenderFacts, ServerRule};
 use crate::observer::ClientRecord;
 use crate::round_context::RoundContext;
-use crate::screen::{Envelope, Expected, Form, Reason, Refusal};
+use crate::screen::{Envelope, Expected, Form, Given, Reason, Refusal};
 use crate::submission::Submission;
-use crate::{Combination, Error, Message, Result, wire};
+use crate::{Combination, Error, Message, Result};
 use boostfgl_graph::Stream;
 use boostfgl_nn::{Params, Real};
+use boostfgl_protocol::{Broadcast, Enrolment, Model};
 use rayon::prelude::*;
 use std::collections::BTreeSet;
-use std::time::Instant;
+use std::sync::Arc;
 
 /// The result of a round.
 pub(crate) struct Done<T> {
     pub(crate) records: Vec<ClientRecord>,
     pub(crate) combination: Option<Combination>,
     pub(crate) refused: Vec<Refusal>,
-    /// Models that were used in place of those that their clients trained.
-    pub(super) forged: Vec<(usize, Params<T>)>,
+    /// The models that arrived, if observers ask for the inside of the round.
+    pub(super) arrived: Vec<(usize, Arc<Params<T>>)>,
 }
 
 impl<T: Real> Federation<T> {
@@ -46,11 +46,15 @@ impl<T: Real> Federation<T> {
         refused.splice(..0, std::mem::take(&mut self.unprepared));
         self.check_finite(round)?;
         let records = self.records(&submissions, combination.as_ref());
-        let forged = submissions
-            .into_iter()
-            .filter_map(|submission| Some((submission.client, submission.forged?.model?)))
-            .collect();
-        Ok(Done { records, combination, refused, forged })
+        // Kept by observers only: a client that trains again needs its model for itself.
+        let arrived = match self.inspected {
+            true => submissions
+                .into_iter()
+                .filter_map(|submission| Some((submission.client, submission.update.model?)))
+                .collect(),
+            false => Vec::new(),
+        };
+        Ok(Done { records, combination, refused, arrived })
     }
 
     /// Checks that the next models and messages for clients are finite: finite updates may overflow
@@ -59,17 +63,16 @@ impl<T: Real> Federation<T> {
         if !self.setup().screen.enabled {
             return Ok(());
         }
-        let (mut models, mut messages): (Vec<&Params<T>>, Vec<&Message<T>>) =
+        let (mut models, mut messages): (Vec<&Model<T>>, Vec<&Arc<Message<T>>>) =
             (Vec::new(), Vec::new());
         for k in 0..self.clients.len() {
             models.extend(self.server.start(k).into_iter().chain(self.server.evaluated(k)));
             messages.extend(self.server.tell(k));
         }
         // Models and messages that several clients share are checked once.
-        models.sort_unstable_by_key(|model| std::ptr::from_ref(*model));
-        models.dedup_by(|a, b| std::ptr::eq(*a, *b));
-        messages.sort_unstable_by_key(|message| std::ptr::from_ref(*message));
-        messages.dedup_by(|a, b| std::ptr::eq(*a, *b));
+        models.sort_unstable_by_key(|model| model.version());
+        models.dedup_by_key(|model| model.version());
+        messages.dedup_by(|a, b| Arc::ptr_eq(a, b));
         match models.iter().all(|model| model.is_finite())
             && messages.iter().all(|message| message.is_finite())
         {
@@ -86,28 +89,19 @@ impl<T: Real> Federation<T> {
     ) -> Result<(Vec<Submission<T>>, Vec<Refusal>)> {
         let Self { context, clients, server, pools, .. } = self;
         let train = |(k, client): (usize, &mut Client<T>)| {
-            let started = Instant::now();
             let pool = borrow(pools);
-            let (model, message) = (server.start(k), server.tell(k));
+            let broadcast = broadcast(&**server, k);
             let given = RoundContext {
                 run: context,
                 rounds_done: round - 1,
-                model: model.into(),
-                message,
+                model: broadcast.model.as_ref().into(),
+                message: broadcast.message.as_deref(),
                 pool: &pool,
             };
-            let trained = client.train(&given);
+            let update = client.train(&given);
             give_back(pools, pool);
-            let received = wire::count_down(model, message);
-            let seconds = started.elapsed().as_secs_f64();
-            let submission = trained.map(|trained| Submission {
-                client: k,
-                trained,
-                received,
-                seconds,
-                forged: None,
-            });
-            (k, submission)
+            let bytes_down = broadcast.payload();
+            (k, update.map(|update| Submission::new(k, round, update, bytes_down)))
         };
         let takes_part = |(k, _): &(usize, &mut Client<T>)| participants.contains(k);
         let screen = &context.setup.screen;
@@ -135,22 +129,28 @@ impl<T: Real> Federation<T> {
 
     /// Lets malicious clients, and tests that tamper with messages, replace what is sent.
     fn attack(&mut self, round: usize, submissions: &mut [Submission<T>]) {
-        let Self { context, clients, server, attack, tampered, .. } = self;
+        let Self { context, clients, server, enrolled, attack, tampered, .. } = self;
         if let Some((client, tamper)) = tampered.take()
             && let Some(submission) = submissions.iter_mut().find(|sent| sent.client == client)
         {
-            tamper(&mut submission.trained.upload.message);
+            tamper(&mut submission.update.message);
         }
         let Some(attack) = attack else { return };
         let weight = context.setup.protocol.client_weight;
         let mut honest: Vec<HonestUpdate<'_, T>> = Vec::with_capacity(submissions.len());
         for submission in submissions.iter() {
-            let (k, message) = (submission.client, &submission.trained.upload.message);
-            let form = update_form(&**server, &clients[k], k, round - 1, message);
-            let shows_distance = server.moved(message).is_some();
-            let given = (server.start(k), server.tell(k));
-            let update = submission.honest_update(&clients[k], given, form, shows_distance, weight);
-            honest.push(update);
+            let (k, message) = (submission.client, &submission.update.message);
+            let form = update_form(&**server, &enrolled[k], k, round - 1, message);
+            let received = server.tell(k).map(Arc::as_ref);
+            let start = clients[k].started_from(server.start(k).map(Model::params));
+            honest.push(HonestUpdate {
+                start,
+                received,
+                form,
+                shows_distance: server.moved(message).is_some(),
+                labelled: enrolled[k].training as f64,
+                ..submission.honest_update(weight.of(&enrolled[k]))
+            });
         }
         let forged = attack.forge(round, &honest);
         drop(honest);
@@ -163,25 +163,28 @@ impl<T: Real> Federation<T> {
 
     /// Removes the submissions that the screen refuses.
     fn screen(&mut self, round: usize, submissions: &mut Vec<Submission<T>>) -> Vec<Refusal> {
-        let Self { context, clients, server, screen, .. } = self;
+        let Self { context, server, enrolled, screen, summaries, .. } = self;
         let weight = context.setup.protocol.client_weight;
-        let enrolled: Vec<f64> = clients.iter().map(|client| client.size(weight)).collect();
+        let sizes: Vec<f64> = enrolled.iter().map(|client| weight.of(client)).collect();
+        for submission in submissions.iter_mut() {
+            submission.measure(server.start(submission.client).map(Model::params));
+        }
         let form = |envelope: &Envelope<'_, T>| {
             let k = envelope.from;
-            update_form(&**server, &clients[k], k, round - 1, envelope.message)
+            update_form(&**server, &enrolled[k], k, round - 1, envelope.message)
         };
         let expected = Expected {
             round,
             shapes: &context.backbone.shapes(),
-            enrolled: &enrolled,
-            given: (0..clients.len()).map(|k| (server.start(k), server.tell(k))).collect(),
+            enrolled: &sizes,
+            given: (0..sizes.len()).map(|k| given(&**server, k)).collect(),
             form: &form,
             moved: &|envelope| server.moved(envelope.message),
-            summaries: clients.iter().any(Client::summarises),
+            summaries: *summaries,
         };
         let arrived: Vec<Envelope<'_, T>> = submissions
             .iter()
-            .flat_map(|sent| sent.envelopes(&clients[sent.client], round, weight))
+            .flat_map(|sent| sent.envelopes(&**server, sizes[sent.client]))
             .collect();
         let (mut usable, mut refused) = (BTreeSet::new(), Vec::new());
         for (envelope, verdict) in arrived.iter().zip(screen.examine(&arrived, &expected)) {
@@ -202,7 +205,7 @@ impl<T: Real> Federation<T> {
     fn recover(&mut self, used: &[Submission<T>], refused: &[Refusal]) {
         for Refusal { client, reason, .. } in refused {
             if !is_used(used, *client) {
-                self.clients[*client].recover(self.server.start(*client), reason.is_numeric());
+                self.clients[*client].recover(given(&*self.server, *client).0, reason.is_numeric());
             }
         }
     }
@@ -214,11 +217,13 @@ impl<T: Real> Federation<T> {
         submissions: &[Submission<T>],
         refused: &[Refusal],
     ) -> Result<Option<Combination>> {
-        let Self { context, clients, server, server_boosts, pools, .. } = self;
+        let Self { context, enrolled, server, server_boosts, pools, .. } = self;
         let setup = &context.setup;
         let weight = setup.protocol.client_weight;
-        let updates: Vec<Update<'_, T>> =
-            submissions.iter().map(|sent| sent.update(&clients[sent.client], weight)).collect();
+        let updates: Vec<Contribution<'_, T>> = submissions
+            .iter()
+            .map(|sent| sent.contribution(weight.of(&enrolled[sent.client])))
+            .collect();
         // Refused updates leave fewer for the robust rule to outvote.
         let unused = refused.iter().filter(|refusal| !is_used(submissions, refusal.client));
         let bad = distinct_clients(unused.clone().filter(|refusal| refusal.reason.is_suspect()));
@@ -239,9 +244,8 @@ impl<T: Real> Federation<T> {
     /// The clients of a round: a seeded choice among those that have something to train on, in
     /// client order.
     fn participants(&self, round: usize) -> Vec<usize> {
-        let mut able: Vec<usize> = (0..self.clients.len())
-            .filter(|&k| self.clients[k].data().training_nodes() > 0)
-            .collect();
+        let mut able: Vec<usize> =
+            (0..self.enrolled.len()).filter(|&k| self.enrolled[k].training > 0).collect();
         let wanted = self.setup().protocol.taking_part(able.len());
         if wanted < able.len() {
             Stream::new(self.setup().seed, "participation", &[round as u64]).shuffle(&mut able);
@@ -264,36 +268,22 @@ impl<T: Real> Federation<T> {
             .enumerate()
             .map(|(i, submission)| ClientRecord {
                 client: submission.client,
-                loss: submission.trained.loss,
-                update_norm: submission.trained.norm,
+                loss: submission.update.claims.loss,
+                update_norm: submission.moved.norm,
                 weight: weights.as_ref().map(|w| w[i]),
                 trust: trust.map(|t| t[i]),
-                gap: submission.summary().map(|summary| summary.gap),
-                bytes_up: wire::bytes(self.numbers_sent(submission)),
-                bytes_down: wire::bytes(submission.received),
-                seconds: submission.seconds,
+                gap: submission.update.claims.summary.map(|summary| summary.gap),
+                bytes_up: submission.update.payload(),
+                bytes_down: submission.bytes_down,
+                seconds: submission.update.claims.seconds,
             })
             .collect()
     }
 
-    /// How many numbers a client sent.
-    fn numbers_sent(&self, submission: &Submission<T>) -> usize {
-        let upload = &submission.trained.upload;
-        let sent = if upload.model { self.parameters } else { 0 }
-            + usize::from(upload.size)
-            + submission.message().count();
-        match submission.summary() {
-            Some(_) if sent > 0 => sent + Summary::NUMBERS,
-            _ => sent,
-        }
-    }
-
     /// The training loss of a round, weighted by training nodes.
     pub(crate) fn mean_loss(&self, records: &[ClientRecord]) -> f64 {
-        let sizes: Vec<f64> = records
-            .iter()
-            .map(|record| self.clients[record.client].data().training_nodes() as f64)
-            .collect();
+        let sizes: Vec<f64> =
+            records.iter().map(|record| self.enrolled[record.client].training as f64).collect();
         records.iter().zip(&sizes).map(|(record, size)| record.loss * size).sum::<f64>()
             / sizes.iter().sum::<f64>()
     }
@@ -304,6 +294,11 @@ fn distinct_clients<'a>(refusals: impl Iterator<Item = &'a Refusal>) -> usize {
     refusals.map(|refusal| refusal.client).collect::<BTreeSet<usize>>().len()
 }
 
+/// What client `k` is given at the start of a round: a model and a message.
+fn given<T: Real>(server: &dyn ServerRule<T>, k: usize) -> Given<'_, T> {
+    (server.start(k).map(Model::params), server.tell(k).map(Arc::as_ref))
+}
+
 /// Whether the update of a client is among those that are used.
 fn is_used<T>(used: &[Submission<T>], client: usize) -> bool {
     used.iter().any(|submission| submission.client == client)
@@ -312,13 +307,17 @@ fn is_used<T>(used: &[Submission<T>], client: usize) -> bool {
 /// The form that an update of client `k` must have after `done` rounds.
 fn update_form<T: Real>(
     server: &dyn ServerRule<T>,
-    client: &Client<T>,
+    enrolled: &Enrolment,
     k: usize,
     done: usize,
     message: &Message<T>,
 ) -> Form {
-    let data = client.data();
-    let labelled = data.training_nodes() as f64;
-    let reach = (data.adjacency().arcs() + data.len()) as f64;
+    let labelled = enrolled.training as f64;
+    let reach = (enrolled.arcs + enrolled.nodes) as f64;
     server.form(&SenderFacts { client: k, done, labelled, reach, message })
+}
+
+/// What client `k` is sent for its next round.
+fn broadcast<T: Real>(server: &dyn ServerRule<T>, k: usize) -> Broadcast<T> {
+    Broadcast { model: server.start(k).cloned(), message: server.tell(k).cloned() }
 }

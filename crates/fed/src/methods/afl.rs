@@ -10,11 +10,12 @@
 
 use super::{MethodContext, MethodInfo, Round, SenderFacts, ServerRule};
 use crate::Result;
-use crate::aggregate::{Combination, Update};
+use crate::aggregate::{Combination, Contribution};
 use crate::boost::{Boost, ServerBoosts};
 use crate::config::not_negative;
 use crate::screen::Form;
 use boostfgl_nn::{Params, Real, StateVisitor};
+use boostfgl_protocol::Model;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -70,7 +71,8 @@ impl Config {
 pub(super) fn server<T: Real>(context: &MethodContext<'_, T>) -> Agnostic<T> {
     let members: Vec<usize> = (0..context.clients).filter(|&k| context.able[k]).collect();
     let lambda = vec![1.0 / members.len() as f64; members.len()];
-    let [global, mean, next] = [(); 3].map(|()| context.initial.clone());
+    let [global, mean] = [0, 1].map(|slot| Model::new(slot, context.initial.clone()));
+    let next = context.initial.clone();
     let (gamma, classes) = (context.setup.methods.afl.gamma, context.classes);
     Agnostic { gamma, classes, members, lambda, global, mean, next, rounds: 0 }
 }
@@ -83,18 +85,18 @@ pub(super) struct Agnostic<T> {
     /// The clients that can take part, increasing, and the share of each in the mixture.
     members: Vec<usize>,
     lambda: Vec<f64>,
-    global: Params<T>,
-    mean: Params<T>,
+    global: Model<T>,
+    mean: Model<T>,
     next: Params<T>,
     rounds: usize,
 }
 
 impl<T: Real> ServerRule<T> for Agnostic<T> {
-    fn start(&self, _: usize) -> Option<&Params<T>> {
+    fn start(&self, _: usize) -> Option<&Model<T>> {
         Some(&self.global)
     }
 
-    fn evaluated(&self, _: usize) -> Option<&Params<T>> {
+    fn evaluated(&self, _: usize) -> Option<&Model<T>> {
         Some(&self.mean)
     }
 
@@ -104,7 +106,7 @@ impl<T: Real> ServerRule<T> for Agnostic<T> {
 
     fn aggregate(
         &mut self,
-        updates: &[Update<'_, T>],
+        updates: &[Contribution<'_, T>],
         round: &Round<'_, T>,
     ) -> Result<Option<Combination>> {
         let places: Vec<usize> =
@@ -116,7 +118,7 @@ impl<T: Real> ServerRule<T> for Agnostic<T> {
             shares.fill(1.0);
         }
         let combination = Combination::new(updates, &shares, ServerBoosts::none())?;
-        let combination = combination.combine(updates, round.aggregation, &mut self.global)?;
+        let combination = combination.combine(updates, round.aggregation, self.global.edit())?;
         for (update, &place) in updates.iter().zip(&places) {
             self.lambda[place] += self.gamma * update.message.numbers[0];
         }
@@ -125,8 +127,10 @@ impl<T: Real> ServerRule<T> for Agnostic<T> {
         // last one.
         self.rounds += 1;
         let share = 1.0 / self.rounds as f64;
-        self.next.set_weighted_sum(&[&self.mean, &self.global], |_| vec![1.0 - share, share]);
-        std::mem::swap(&mut self.mean, &mut self.next);
+        self.next.set_weighted_sum(&[self.mean.params(), self.global.params()], |_| {
+            vec![1.0 - share, share]
+        });
+        std::mem::swap(self.mean.edit(), &mut self.next);
         Ok(Some(combination))
     }
 

@@ -10,16 +10,17 @@
 
 use super::{MethodContext, MethodInfo, Round, SenderFacts, ServerRule};
 use crate::Result;
-use crate::aggregate::{Combination, Update};
-use crate::client_rule::{ClientContext, TrainingHooks, Upload, default_hooks};
+use crate::aggregate::{Combination, Contribution};
+use crate::client_rule::{BroadcastForm, ClientContext, TrainingHooks, Upload, default_hooks};
 use crate::config::{not_negative, share};
 use crate::local_data::LocalData;
 use crate::screen::{Form, Part};
-use crate::wire::Message;
 use boostfgl_graph::groups::minority_classes;
 use boostfgl_nn::{Params, Real, StateVisitor};
+use boostfgl_protocol::{Message, Model};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 pub(super) const INFO: MethodInfo = MethodInfo {
     name: "fairfed",
@@ -89,6 +90,10 @@ impl<T: Real> TrainingHooks<T> for GapReporter {
         true
     }
 
+    fn broadcast_form(&self, _: &ClientContext<'_, T>) -> BroadcastForm {
+        BroadcastForm::Always(Form::message().with(Part::new("gap or accuracy", 2, -1.0..=1.0)))
+    }
+
     fn begin(&mut self, context: &ClientContext<'_, T>, _: Option<&Message<T>>) -> Result<()> {
         let logits = context.logits(context.start());
         self.counts = [0.0; 4];
@@ -111,28 +116,28 @@ impl<T: Real> TrainingHooks<T> for GapReporter {
 pub(super) fn server<T: Real>(context: &MethodContext<'_, T>) -> FairWeights<T> {
     FairWeights {
         beta: context.setup.methods.fairfed.beta,
-        global: context.initial.clone(),
+        global: Model::new(0, context.initial.clone()),
         weights: vec![None; context.clients],
-        broadcast: Message::numbers(vec![0.0, 0.0]),
+        broadcast: Arc::new(Message::numbers(vec![0.0, 0.0])),
     }
 }
 
 /// A server with a weight per client.
 pub(super) struct FairWeights<T> {
     beta: f64,
-    global: Params<T>,
+    global: Model<T>,
     /// ω·Σn of each client that has taken part.
     weights: Vec<Option<f64>>,
     /// F and Acc of the last round, sent to every client.
-    broadcast: Message<T>,
+    broadcast: Arc<Message<T>>,
 }
 
 impl<T: Real> ServerRule<T> for FairWeights<T> {
-    fn start(&self, _: usize) -> Option<&Params<T>> {
+    fn start(&self, _: usize) -> Option<&Model<T>> {
         Some(&self.global)
     }
 
-    fn tell(&self, _: usize) -> Option<&Message<T>> {
+    fn tell(&self, _: usize) -> Option<&Arc<Message<T>>> {
         Some(&self.broadcast)
     }
 
@@ -149,7 +154,7 @@ impl<T: Real> ServerRule<T> for FairWeights<T> {
 
     fn aggregate(
         &mut self,
-        updates: &[Update<'_, T>],
+        updates: &[Contribution<'_, T>],
         round: &Round<'_, T>,
     ) -> Result<Option<Combination>> {
         let counts: Vec<GroupHits> =
@@ -171,15 +176,17 @@ impl<T: Real> ServerRule<T> for FairWeights<T> {
             weights = updates.iter().map(|u| u.size).collect();
         }
         updates.iter().zip(&weights).for_each(|(u, weight)| self.weights[u.client] = Some(*weight));
-        self.broadcast.numbers = vec![all.gap().unwrap_or(0.0), all.accuracy()];
+        let numbers = vec![all.gap().unwrap_or(0.0), all.accuracy()];
+        self.broadcast = Arc::new(Message::numbers(numbers));
         let combination = Combination::new(updates, &weights, round.boost.without_gap())?;
-        let combination = combination.combine(updates, round.aggregation, &mut self.global)?;
+        let combination = combination.combine(updates, round.aggregation, self.global.edit())?;
         Ok(Some(combination))
     }
 
     fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
         visitor.visit("global", &mut self.global)?;
-        visitor.within("told", |visitor| self.broadcast.visit_shaped(visitor))?;
+        visitor
+            .within("told", |visitor| Arc::make_mut(&mut self.broadcast).visit_shaped(visitor))?;
         let weights = self.weights.iter_mut().enumerate();
         weights
             .into_iter()

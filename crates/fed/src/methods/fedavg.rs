@@ -6,10 +6,11 @@
 
 use super::{MethodContext, MethodInfo, Round, ServerRule};
 use crate::Result;
-use crate::aggregate::{Combination, Update};
+use crate::aggregate::{Combination, Contribution};
 use crate::client_rule::Plain;
 use crate::local_data::LocalData;
 use boostfgl_nn::{Params, Real, StateVisitor};
+use boostfgl_protocol::Model;
 
 pub(super) const INFO: MethodInfo = MethodInfo {
     name: "fedavg",
@@ -41,24 +42,24 @@ pub(super) enum Weighing {
 
 /// One global model, the weighted mean of the round's models.
 pub(super) struct Averaging<T> {
-    pub(super) global: Params<T>,
+    pub(super) global: Model<T>,
     weighing: Weighing,
 }
 
 impl<T: Real> Averaging<T> {
     pub(super) fn new(context: &MethodContext<'_, T>, weighing: Weighing) -> Self {
-        Self { global: context.initial.clone(), weighing }
+        Self { global: Model::new(0, context.initial.clone()), weighing }
     }
 }
 
 impl<T: Real> ServerRule<T> for Averaging<T> {
-    fn start(&self, _: usize) -> Option<&Params<T>> {
+    fn start(&self, _: usize) -> Option<&Model<T>> {
         Some(&self.global)
     }
 
     fn aggregate(
         &mut self,
-        updates: &[Update<'_, T>],
+        updates: &[Contribution<'_, T>],
         round: &Round<'_, T>,
     ) -> Result<Option<Combination>> {
         let weights: Vec<f64> = match self.weighing {
@@ -66,7 +67,7 @@ impl<T: Real> ServerRule<T> for Averaging<T> {
             Weighing::Equal => vec![1.0; updates.len()],
         };
         let combination = Combination::new(updates, &weights, round.boost)?;
-        let combination = combination.combine(updates, round.aggregation, &mut self.global)?;
+        let combination = combination.combine(updates, round.aggregation, self.global.edit())?;
         Ok(Some(combination))
     }
 

@@ -14,10 +14,11 @@
 
 use super::qffl::{loss_form, step};
 use super::{MethodContext, MethodInfo, Round, SenderFacts, ServerRule};
-use crate::aggregate::{Combination, Update};
+use crate::aggregate::{Combination, Contribution};
 use crate::screen::Form;
 use crate::{Error, Result};
 use boostfgl_nn::{Params, Real, StateVisitor};
+use boostfgl_protocol::Model;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -74,7 +75,8 @@ impl Config {
 
 pub(super) fn server<T: Real>(context: &MethodContext<'_, T>) -> FairAveraging<T> {
     let config = context.setup.methods.fedfv.clone();
-    let [global, next] = [(); 2].map(|()| context.initial.clone());
+    let global = Model::new(0, context.initial.clone());
+    let next = context.initial.clone();
     let last = (0..context.clients).map(|_| None).collect();
     FairAveraging { config, classes: context.classes, global, next, last }
 }
@@ -84,14 +86,14 @@ pub(super) struct FairAveraging<T> {
     config: Config,
     /// Number of classes C.
     classes: usize,
-    global: Params<T>,
+    global: Model<T>,
     next: Params<T>,
     /// The round and the gradient of each client's last participation.
     last: Vec<Option<(usize, Params<T>)>>,
 }
 
 impl<T: Real> ServerRule<T> for FairAveraging<T> {
-    fn start(&self, _: usize) -> Option<&Params<T>> {
+    fn start(&self, _: usize) -> Option<&Model<T>> {
         Some(&self.global)
     }
 
@@ -101,13 +103,14 @@ impl<T: Real> ServerRule<T> for FairAveraging<T> {
 
     fn aggregate(
         &mut self,
-        updates: &[Update<'_, T>],
+        updates: &[Contribution<'_, T>],
         round: &Round<'_, T>,
     ) -> Result<Option<Combination>> {
         for update in updates {
             let (_, gradient) =
                 self.last[update.client].get_or_insert_with(|| (0, update.params().clone()));
-            gradient.set_weighted_sum(&[&self.global, update.params()], |_| vec![1.0, -1.0]);
+            gradient
+                .set_weighted_sum(&[self.global.params(), update.params()], |_| vec![1.0, -1.0]);
             self.last[update.client].as_mut().into_iter().for_each(|last| last.0 = round.done);
         }
         let absent = self.absent(updates, round.done);
@@ -129,13 +132,13 @@ impl<T: Real> ServerRule<T> for FairAveraging<T> {
         let length = gram.norm(&mean);
         let stretch = if length > 0.0 { gram.norm(&plain) / length } else { 0.0 };
         mean.iter_mut().for_each(|c| *c *= stretch);
-        step(&mut self.global, &mut self.next, updates, &mean[..updates.len()]);
+        step(self.global.edit(), &mut self.next, updates, &mean[..updates.len()]);
         // Only gradients are stored of absent clients, no models: their part is subtracted on its
         // own.
         for ((k, _), pull) in absent.iter().zip(&mean[updates.len()..]) {
             if let Some((_, gradient)) = self.last[*k].as_ref().filter(|_| *pull != 0.0) {
-                self.next.set_weighted_sum(&[&self.global, gradient], |_| vec![1.0, -pull]);
-                std::mem::swap(&mut self.global, &mut self.next);
+                self.next.set_weighted_sum(&[self.global.params(), gradient], |_| vec![1.0, -pull]);
+                std::mem::swap(self.global.edit(), &mut self.next);
             }
         }
         Ok(Some(Combination::of_weights(mean[..updates.len()].to_vec())))
@@ -161,7 +164,7 @@ impl<T: Real> ServerRule<T> for FairAveraging<T> {
 impl<T: Real> FairAveraging<T> {
     /// Clients that are absent now and took part 1 to τ rounds ago, with that age, the oldest
     /// first.
-    fn absent(&self, updates: &[Update<'_, T>], done: usize) -> Vec<(usize, usize)> {
+    fn absent(&self, updates: &[Contribution<'_, T>], done: usize) -> Vec<(usize, usize)> {
         let mut absent: Vec<(usize, usize)> = (0..self.last.len())
             .filter(|k| updates.iter().all(|u| u.client != *k))
             .filter_map(|k| self.last[k].as_ref().map(|(round, _)| (k, done - round)))

@@ -18,14 +18,14 @@
 
 use super::{EvaluatedModel, MethodContext, MethodInfo, Round, SenderFacts, ServerRule};
 use crate::Occasion;
-use crate::aggregate::{Combination, Update};
+use crate::aggregate::{Combination, Contribution};
 use crate::client_rule::{ClientContext, TrainingHooks, Upload, default_hooks};
 use crate::config::{above_zero, steps};
 use crate::local_data::LocalData;
 use crate::screen::{Form, Part};
-use crate::wire::Message;
 use crate::{Error, Result};
 use boostfgl_nn::{Matrix, Params, Propagation, Real, StateVisitor, extra_losses, softmax_rows};
+use boostfgl_protocol::{Message, Model, Version};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -279,7 +279,7 @@ fn sharpness<T: Real>(y: &T) -> f64 {
 }
 
 pub(super) fn server<T: Real>(context: &MethodContext<'_, T>) -> TopologyAware<T> {
-    let initial = Arc::new(context.initial.clone());
+    let initial = Model::new(0, context.initial.clone());
     let config = &context.setup.methods.fedgta;
     let moments = config.numbers_per_class() * context.classes;
     let models = vec![initial; context.clients];
@@ -304,13 +304,13 @@ pub(super) struct TopologyAware<T> {
     moments: usize,
     /// Number of classes C.
     classes: usize,
-    models: Vec<Arc<Params<T>>>,
+    models: Vec<Model<T>>,
     /// Buffers of models that are no longer used, for the next ones.
     spare: Vec<Params<T>>,
 }
 
 impl<T: Real> ServerRule<T> for TopologyAware<T> {
-    fn start(&self, client: usize) -> Option<&Params<T>> {
+    fn start(&self, client: usize) -> Option<&Model<T>> {
         Some(&self.models[client])
     }
 
@@ -322,7 +322,7 @@ impl<T: Real> ServerRule<T> for TopologyAware<T> {
 
     fn aggregate(
         &mut self,
-        updates: &[Update<'_, T>],
+        updates: &[Contribution<'_, T>],
         round: &Round<'_, T>,
     ) -> Result<Option<Combination>> {
         let described: Vec<(&[f64], f64)> =
@@ -331,7 +331,7 @@ impl<T: Real> ServerRule<T> for TopologyAware<T> {
             (0..updates.len()).map(|i| similar_clients(&described, i, self.epsilon)).collect();
         let mut influence = vec![0.0; updates.len()];
         for (i, set) in sets.iter().enumerate() {
-            let chosen: Vec<Update<'_, T>> = set.iter().map(|&j| updates[j]).collect();
+            let chosen: Vec<Contribution<'_, T>> = set.iter().map(|&j| updates[j]).collect();
             // A confidence may be 0 or slightly below; weights must have a positive sum.
             let confidences: Vec<f64> =
                 set.iter().map(|&j| described[j].1.max(f64::MIN_POSITIVE)).collect();
@@ -341,15 +341,18 @@ impl<T: Real> ServerRule<T> for TopologyAware<T> {
             }
             // The same set gives the same mean, which is computed once and shared.
             let model = match sets[..i].iter().position(|earlier| earlier == set) {
-                Some(earlier) => Arc::clone(&self.models[updates[earlier].client]),
+                Some(earlier) => self.models[updates[earlier].client].clone(),
                 None => {
                     let mut mean = self.spare.pop().unwrap_or_else(|| updates[i].params().clone());
                     combination.apply(&chosen, &mut mean);
-                    Arc::new(mean)
+                    // Models are made once a round, each under its first client.
+                    let slot = updates[i].client as u32;
+                    let version = Version { slot, change: round.done as u32 + 1 };
+                    Model::at(version, Arc::new(mean))
                 }
             };
             let before = std::mem::replace(&mut self.models[updates[i].client], model);
-            self.spare.extend(Arc::into_inner(before));
+            self.spare.extend(before.into_params());
         }
         Ok(Some(Combination::of_weights(influence)))
     }
@@ -361,18 +364,17 @@ impl<T: Real> ServerRule<T> for TopologyAware<T> {
         for (k, mut owner) in owners.into_iter().enumerate() {
             visitor.visit(&format!("owner of {k}"), &mut owner)?;
             if owner < k {
-                self.models[k] = Arc::clone(&self.models[owner]);
+                self.models[k] = self.models[owner].clone();
             } else {
-                let mut model = Params::clone(&self.models[k]);
-                visitor.visit(&k.to_string(), &mut model)?;
-                self.models[k] = Arc::new(model);
+                self.models[k] = self.models[k].in_slot(k as u32);
+                visitor.visit(&k.to_string(), &mut self.models[k])?;
             }
         }
         Ok(())
     }
 
     fn models(&self) -> Vec<&Params<T>> {
-        self.models.iter().map(|model| &**model).collect()
+        self.models.iter().map(Model::params).collect()
     }
 }
 
@@ -383,9 +385,9 @@ fn similar_clients(described: &[(&[f64], f64)], i: usize, epsilon: f64) -> Vec<u
         .collect()
 }
 
-/// The first client that has the same model in memory as client `k`.
-fn first_sharer<T>(models: &[Arc<Params<T>>], k: usize) -> usize {
-    (0..k).find(|&j| Arc::ptr_eq(&models[j], &models[k])).unwrap_or(k)
+/// The first client that shares the model of client `k`.
+fn first_sharer<T: Real>(models: &[Model<T>], k: usize) -> usize {
+    (0..k).find(|&j| models[j].version() == models[k].version()).unwrap_or(k)
 }
 
 /// Moments and confidence.

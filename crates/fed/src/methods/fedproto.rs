@@ -15,16 +15,17 @@ use super::{
     EvaluatedModel, MethodContext, MethodInfo, Round, SenderFacts, ServerRule, needs_hidden,
 };
 use crate::Result;
-use crate::aggregate::{Combination, Update};
-use crate::client_rule::{ClientContext, TrainingHooks, Upload, default_hooks};
+use crate::aggregate::{Combination, Contribution};
+use crate::client_rule::{BroadcastForm, ClientContext, TrainingHooks, Upload, default_hooks};
 use crate::config::not_negative;
 use crate::local_data::LocalData;
 use crate::screen::{Form, Part};
-use crate::wire::Message;
 use boostfgl_nn::backbones::Extra;
 use boostfgl_nn::{Matrix, Params, Real, StateVisitor, extra_losses};
+use boostfgl_protocol::{Message, Model};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 pub(super) const INFO: MethodInfo = MethodInfo {
     name: "fedproto",
@@ -97,12 +98,15 @@ impl Config {
 }
 
 pub(super) fn client<T: Real>(context: &MethodContext<'_, T>, _: &LocalData<T>) -> Prototyped<T> {
-    Prototyped { lambda: context.setup.methods.fedproto.lambda, received: None }
+    let (lambda, width) = (context.setup.methods.fedproto.lambda, context.hidden_width());
+    Prototyped { lambda, width, received: None }
 }
 
 /// A client whose hidden representation is pulled towards the global prototypes.
 pub(super) struct Prototyped<T> {
     lambda: f64,
+    /// The width of the hidden representation.
+    width: usize,
     /// The server's message, see [`Prototypes`].
     received: Option<Message<T>>,
 }
@@ -120,6 +124,12 @@ impl<T: Real> Prototyped<T> {
 default_hooks!(Prototyped<T>: PreparationHooks, PersonalModel, RuleState);
 
 impl<T: Real> TrainingHooks<T> for Prototyped<T> {
+    fn broadcast_form(&self, context: &ClientContext<'_, T>) -> BroadcastForm {
+        let classes = context.data().classes();
+        let marks = Part::whole("mark of a prototype", classes, 0.0..=1.0);
+        BroadcastForm::Sometimes(Form::message().tensors(vec![(classes, self.width)]).with(marks))
+    }
+
     fn begin(&mut self, _: &ClientContext<'_, T>, message: Option<&Message<T>>) -> Result<()> {
         self.received = message.cloned();
         Ok(())
@@ -191,15 +201,15 @@ pub(super) struct Prototypes<T> {
     shape: (usize, usize),
     /// The message to all clients: a prototype per class, and 1 for each class that has one, 0 for
     /// the others.
-    global: Option<Message<T>>,
+    global: Option<Arc<Message<T>>>,
 }
 
 impl<T: Real> ServerRule<T> for Prototypes<T> {
-    fn start(&self, client: usize) -> Option<&Params<T>> {
+    fn start(&self, client: usize) -> Option<&Model<T>> {
         NoServer.start(client)
     }
 
-    fn tell(&self, _: usize) -> Option<&Message<T>> {
+    fn tell(&self, _: usize) -> Option<&Arc<Message<T>>> {
         self.global.as_ref()
     }
 
@@ -211,16 +221,19 @@ impl<T: Real> ServerRule<T> for Prototypes<T> {
 
     fn aggregate(
         &mut self,
-        updates: &[Update<'_, T>],
+        updates: &[Contribution<'_, T>],
         round: &Round<'_, T>,
     ) -> Result<Option<Combination>> {
         let boosts = round.boost.without_norm();
         let trusted = Combination::new(updates, &vec![1.0; updates.len()], boosts)?.mean_weights();
         let (classes, width) = self.shape;
-        let mut global = self.global.take().unwrap_or_else(|| Message {
-            numbers: vec![0.0; classes],
-            ..Message::tensors(vec![Matrix::zeros(classes, width)])
-        });
+        let mut global = match self.global.take() {
+            Some(global) => Arc::unwrap_or_clone(global),
+            None => Message {
+                numbers: vec![0.0; classes],
+                ..Message::tensors(vec![Matrix::zeros(classes, width)])
+            },
+        };
         for c in 0..classes {
             let weights: Vec<f64> = updates
                 .iter()
@@ -240,12 +253,12 @@ impl<T: Real> ServerRule<T> for Prototypes<T> {
                 global.numbers[c] = 1.0;
             }
         }
-        self.global = Some(global);
+        self.global = Some(Arc::new(global));
         Ok(None)
     }
 
     fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
-        visitor.option("global", &mut self.global, Message::default)?;
+        visitor.option("global", &mut self.global, Arc::default)?;
         match &self.global {
             Some(global) => global.hold(&[self.shape], self.shape.0, visitor),
             None => Ok(()),

@@ -20,19 +20,19 @@ use super::fedgta::cosine;
 use super::{
     EvaluatedModel, MethodContext, MethodInfo, Round, SenderFacts, ServerRule, needs_hidden,
 };
-use crate::aggregate::{Combination, Update};
+use crate::aggregate::{Combination, Contribution};
 use crate::client_rule::{
     ClientContext, PersonalModel, RuleState, StateContext, TrainingHooks, Upload, default_hooks,
 };
 use crate::config::{WIDEST, not_negative, width};
 use crate::local_data::LocalData;
 use crate::screen::{Form, Part};
-use crate::wire::Message;
 use crate::{Error, Result};
 use boostfgl_graph::{Adjacency, Features, Graph, Labels, Stream};
 use boostfgl_nn::backbones::{Backbone, Pass};
 use boostfgl_nn::optim::{Adam, AdamConfig, Optimizer as _};
 use boostfgl_nn::{Inputs, Matrix, Params, Real, StateVisitor, View};
+use boostfgl_protocol::{Message, Model};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -337,7 +337,9 @@ pub(super) fn server<T: Real>(context: &MethodContext<'_, T>) -> Functional<T> {
     Functional {
         tau: context.setup.methods.fedpub.tau,
         width: context.activated_width(),
-        models: vec![context.initial.clone(); context.clients],
+        models: (0..context.clients as u32)
+            .map(|k| Model::new(k, context.initial.clone()))
+            .collect(),
     }
 }
 
@@ -349,11 +351,11 @@ pub(super) struct Functional<T> {
     tau: f64,
     /// The width of the embedding.
     width: usize,
-    models: Vec<Params<T>>,
+    models: Vec<Model<T>>,
 }
 
 impl<T: Real> ServerRule<T> for Functional<T> {
-    fn start(&self, client: usize) -> Option<&Params<T>> {
+    fn start(&self, client: usize) -> Option<&Model<T>> {
         Some(&self.models[client])
     }
 
@@ -363,7 +365,7 @@ impl<T: Real> ServerRule<T> for Functional<T> {
 
     fn aggregate(
         &mut self,
-        updates: &[Update<'_, T>],
+        updates: &[Contribution<'_, T>],
         round: &Round<'_, T>,
     ) -> Result<Option<Combination>> {
         let mut influence = vec![0.0; updates.len()];
@@ -374,7 +376,7 @@ impl<T: Real> ServerRule<T> for Functional<T> {
             let weights: Vec<f64> =
                 similarities.map(|similarity| Real::exp(self.tau * (similarity - 1.0))).collect();
             let combination = Combination::new(updates, &weights, round.boost)?;
-            combination.apply(updates, &mut self.models[target.client]);
+            combination.apply(updates, self.models[target.client].edit());
             let mean =
                 combination.mean_weights().into_iter().map(|weight| weight / updates.len() as f64);
             influence.iter_mut().zip(mean).for_each(|(sum, weight)| *sum += weight);
@@ -388,6 +390,6 @@ impl<T: Real> ServerRule<T> for Functional<T> {
     }
 
     fn models(&self) -> Vec<&Params<T>> {
-        self.models.iter().collect()
+        self.models.iter().map(Model::params).collect()
     }
 }

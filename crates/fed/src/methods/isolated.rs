@@ -2,12 +2,13 @@
 
 use super::{EvaluatedModel, MethodContext, MethodInfo, Round, SenderFacts, ServerRule};
 use crate::Result;
-use crate::aggregate::{Combination, Update};
+use crate::aggregate::{Combination, Contribution};
 use crate::boost::Boost;
 use crate::client_rule::{ClientContext, TrainingHooks, Upload, default_hooks};
 use crate::local_data::LocalData;
 use crate::screen::Form;
 use boostfgl_nn::{Params, Real, StateVisitor};
+use boostfgl_protocol::Model;
 
 pub(super) const INFO: MethodInfo = MethodInfo {
     name: "isolated",
@@ -40,7 +41,7 @@ pub(super) fn client<T: Real>(_: &MethodContext<'_, T>, _: &LocalData<T>) -> Sil
 pub(super) struct NoServer;
 
 impl<T: Real> ServerRule<T> for NoServer {
-    fn start(&self, _: usize) -> Option<&Params<T>> {
+    fn start(&self, _: usize) -> Option<&Model<T>> {
         None
     }
 
@@ -48,7 +49,11 @@ impl<T: Real> ServerRule<T> for NoServer {
         Form::message()
     }
 
-    fn aggregate(&mut self, _: &[Update<'_, T>], _: &Round<'_, T>) -> Result<Option<Combination>> {
+    fn aggregate(
+        &mut self,
+        _: &[Contribution<'_, T>],
+        _: &Round<'_, T>,
+    ) -> Result<Option<Combination>> {
         Ok(None)
     }
 

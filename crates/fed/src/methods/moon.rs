@@ -20,10 +20,10 @@ use crate::client_rule::{
 };
 use crate::config::{not_negative, single};
 use crate::local_data::LocalData;
-use crate::wire::Message;
 use crate::{Error, Result};
 use boostfgl_nn::backbones::Extra;
 use boostfgl_nn::{Matrix, Params, Reach, Real, StateVisitor, extra_losses};
+use boostfgl_protocol::Message;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

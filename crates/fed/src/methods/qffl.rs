@@ -12,14 +12,14 @@
 //! Since Δₖ/Σh = cₖ(θ − θₖ) with cₖ = L Fₖ^q / Σh, the step is a weighted sum of θ and the θₖ.
 
 use super::{MethodContext, MethodInfo, Round, SenderFacts, ServerRule};
-use crate::aggregate::{Combination, Update};
+use crate::aggregate::{Combination, Contribution};
 use crate::client_rule::{ClientContext, TrainingHooks, Upload, default_hooks};
 use crate::config::{OptimizerKind, not_negative};
 use crate::local_data::LocalData;
 use crate::screen::{Form, Part};
-use crate::wire::Message;
 use crate::{Error, Result};
 use boostfgl_nn::{Params, Real, StateVisitor};
+use boostfgl_protocol::{Message, Model};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -130,7 +130,7 @@ pub(super) fn server<T: Real>(context: &MethodContext<'_, T>) -> Stepping<T> {
         published,
         rate: setup.optimizer.learning_rate,
         classes: context.classes,
-        global: context.initial.clone(),
+        global: Model::new(0, context.initial.clone()),
         next: context.initial.clone(),
     }
 }
@@ -153,12 +153,12 @@ pub(super) struct Stepping<T> {
     rate: f64,
     /// Number of classes C.
     classes: usize,
-    global: Params<T>,
+    global: Model<T>,
     next: Params<T>,
 }
 
 impl<T: Real> ServerRule<T> for Stepping<T> {
-    fn start(&self, _: usize) -> Option<&Params<T>> {
+    fn start(&self, _: usize) -> Option<&Model<T>> {
         Some(&self.global)
     }
 
@@ -168,7 +168,7 @@ impl<T: Real> ServerRule<T> for Stepping<T> {
 
     fn aggregate(
         &mut self,
-        updates: &[Update<'_, T>],
+        updates: &[Contribution<'_, T>],
         round: &Round<'_, T>,
     ) -> Result<Option<Combination>> {
         let base: Vec<f64> =
@@ -189,7 +189,7 @@ impl<T: Real> ServerRule<T> for Stepping<T> {
             pulls.push(pull);
         }
         pulls.iter_mut().for_each(|pull| *pull /= denominator);
-        step(&mut self.global, &mut self.next, updates, &pulls);
+        step(self.global.edit(), &mut self.next, updates, &pulls);
         Ok(Some(Combination::of_weights(pulls)))
     }
 
@@ -206,13 +206,13 @@ impl<T: Real> ServerRule<T> for Stepping<T> {
 pub(super) fn step<T: Real>(
     global: &mut Params<T>,
     next: &mut Params<T>,
-    updates: &[Update<'_, T>],
+    updates: &[Contribution<'_, T>],
     pulls: &[f64],
 ) {
     let rest = 1.0 - pulls.iter().sum::<f64>();
     let weights: Vec<f64> = std::iter::once(rest).chain(pulls.iter().copied()).collect();
     let models: Vec<&Params<T>> =
-        std::iter::once(&*global).chain(updates.iter().map(Update::params)).collect();
+        std::iter::once(&*global).chain(updates.iter().map(Contribution::params)).collect();
     next.set_weighted_sum(&models, |_| weights.clone());
     std::mem::swap(global, next);
 }

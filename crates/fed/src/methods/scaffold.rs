@@ -10,16 +10,17 @@
 
 use super::{MethodContext, MethodInfo, Round, SenderFacts, ServerRule, fedavg};
 use crate::Result;
-use crate::aggregate::{Combination, Update};
+use crate::aggregate::{Combination, Contribution};
 use crate::client_rule::{
-    ClientContext, RuleState, StateContext, TrainingHooks, Upload, default_hooks,
+    BroadcastForm, ClientContext, RuleState, StateContext, TrainingHooks, Upload, default_hooks,
 };
 use crate::local_data::LocalData;
 use crate::screen::Form;
-use crate::wire::Message;
 use boostfgl_nn::{Matrix, Params, Real, StateVisitor};
+use boostfgl_protocol::{Message, Model};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 pub(super) const INFO: MethodInfo = MethodInfo {
     name: "scaffold",
@@ -81,7 +82,7 @@ impl Config {
 }
 
 pub(super) fn server<T: Real>(context: &MethodContext<'_, T>) -> Controlled<T> {
-    let control = Message::tensors(zeros_like(context.initial));
+    let control = Arc::new(Message::tensors(zeros_like(context.initial)));
     Controlled {
         averaging: fedavg::server(context),
         control,
@@ -97,17 +98,17 @@ fn zeros_like<T: Real>(model: &Params<T>) -> Vec<Matrix<T>> {
 /// FedAvg's server with a control.
 pub(super) struct Controlled<T> {
     averaging: fedavg::Averaging<T>,
-    control: Message<T>,
+    control: Arc<Message<T>>,
     /// The number of clients that can take part.
     clients: usize,
 }
 
 impl<T: Real> ServerRule<T> for Controlled<T> {
-    fn start(&self, client: usize) -> Option<&Params<T>> {
+    fn start(&self, client: usize) -> Option<&Model<T>> {
         self.averaging.start(client)
     }
 
-    fn tell(&self, _: usize) -> Option<&Message<T>> {
+    fn tell(&self, _: usize) -> Option<&Arc<Message<T>>> {
         Some(&self.control)
     }
 
@@ -119,13 +120,14 @@ impl<T: Real> ServerRule<T> for Controlled<T> {
 
     fn aggregate(
         &mut self,
-        updates: &[Update<'_, T>],
+        updates: &[Contribution<'_, T>],
         round: &Round<'_, T>,
     ) -> Result<Option<Combination>> {
         // c must stay the mean of all cₖ, so that trust weighs models only.
         let share = T::of(1.0 / self.clients as f64);
+        let control = Arc::make_mut(&mut self.control);
         for update in updates {
-            for (c, change) in self.control.tensors.iter_mut().zip(&update.message.tensors) {
+            for (c, change) in control.tensors.iter_mut().zip(&update.message.tensors) {
                 c.data_mut().iter_mut().zip(change.data()).for_each(|(c, d)| *c += share * *d);
             }
         }
@@ -134,7 +136,7 @@ impl<T: Real> ServerRule<T> for Controlled<T> {
 
     fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
         self.averaging.visit(visitor)?;
-        visitor.within("control", |visitor| self.control.visit_shaped(visitor))
+        visitor.within("control", |visitor| Arc::make_mut(&mut self.control).visit_shaped(visitor))
     }
 
     fn models(&self) -> Vec<&Params<T>> {
@@ -170,18 +172,23 @@ pub(super) struct Drifting<T> {
 default_hooks!(Drifting<T>: PreparationHooks, PersonalModel);
 
 impl<T: Real> TrainingHooks<T> for Drifting<T> {
+    fn broadcast_form(&self, context: &ClientContext<'_, T>) -> BroadcastForm {
+        let shapes = context.start().shapes().iter().map(|shape| (shape.rows, shape.columns));
+        BroadcastForm::Always(Form::message().tensors(shapes.collect()))
+    }
+
     fn begin(
         &mut self,
         context: &ClientContext<'_, T>,
         message: Option<&Message<T>>,
     ) -> Result<()> {
-        let Some(message) = message else { unreachable!("the server always sends its control") };
+        let control = message.map(|message| message.tensors.clone()).unwrap_or_default();
         if self.own.is_empty() {
             self.own = zeros_like(context.start());
         }
         self.before.clone_from(&self.own);
         self.gradient = None;
-        self.correction = message.tensors.clone();
+        self.correction = control;
         for (correction, own) in self.correction.iter_mut().zip(&self.own) {
             correction.data_mut().iter_mut().zip(own.data()).for_each(|(c, own)| *c -= *own);
         }

@@ -1,20 +1,21 @@
 //! The server's side of a method.
 
 use crate::Result;
-use crate::aggregate::{self, Combination, Update};
+use crate::aggregate::{self, Combination, Contribution};
 use crate::boost::ServerBoosts;
 use crate::screen::{DistanceRange, Form};
-use crate::wire::Message;
 use boostfgl_nn::backbones::Backbone;
 use boostfgl_nn::{Params, Pool, Real, StateVisitor};
+use boostfgl_protocol::{Message, Model};
+use std::sync::Arc;
 
 /// The server's side of a method.
 pub trait ServerRule<T: Real>: Send + Sync {
     /// The model client `k` starts the next round from; `None` if it continues from its own.
-    fn start(&self, client: usize) -> Option<&Params<T>>;
+    fn start(&self, client: usize) -> Option<&Model<T>>;
 
     /// What client `k` is sent at the start of a round in addition to the model.
-    fn tell(&self, _client: usize) -> Option<&Message<T>> {
+    fn tell(&self, _client: usize) -> Option<&Arc<Message<T>>> {
         None
     }
 
@@ -32,7 +33,7 @@ pub trait ServerRule<T: Real>: Send + Sync {
     }
 
     /// The model that is evaluated on client `k`'s graph; `None` if that is the client's own.
-    fn evaluated(&self, client: usize) -> Option<&Params<T>> {
+    fn evaluated(&self, client: usize) -> Option<&Model<T>> {
         self.start(client)
     }
 
@@ -43,7 +44,7 @@ pub trait ServerRule<T: Real>: Send + Sync {
     /// If the updates cannot be combined.
     fn aggregate(
         &mut self,
-        updates: &[Update<'_, T>],
+        updates: &[Contribution<'_, T>],
         round: &Round<'_, T>,
     ) -> Result<Option<Combination>>;
 

@@ -2,8 +2,8 @@
 
 use super::{Form, Reason};
 use crate::boost::Summary;
-use crate::wire::Message;
 use boostfgl_nn::{Params, Real, TensorShape};
+use boostfgl_protocol::Message;
 
 /// What arrives from a client in a round. Everything except `from`, `seconds` and, where the model
 /// is sent, the norms is the client's claim.

@@ -5,8 +5,8 @@
 //! only the others evades it, and could evade a full hash by changing any one number.
 
 use super::{Envelope, Given, Reason};
-use crate::wire::Message;
 use boostfgl_nn::{Matrix, Params, Real, StateVisitor, Stateful};
+use boostfgl_protocol::Message;
 
 /// About this many numbers of a tensor are hashed.
 const SAMPLED: usize = 256;

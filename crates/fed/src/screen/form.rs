@@ -2,8 +2,8 @@
 
 use super::Reason;
 use super::envelope::shape_list;
-use crate::wire::Message;
 use boostfgl_nn::Real;
+use boostfgl_protocol::Message;
 use std::ops::RangeInclusive;
 
 /// The form of an update: whether it contains a model, and what its message holds. A server may

@@ -14,8 +14,8 @@
 
 use super::form::ClaimedNumber;
 use super::{Envelope, Expected, Reason};
-use crate::wire::Message;
 use boostfgl_nn::{Params, Real, StateVisitor, Stateful};
+use boostfgl_protocol::Message;
 
 /// How many rounds are stored.
 const ROUNDS: usize = 5;

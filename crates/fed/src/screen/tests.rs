@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::boost::Summary;
-use crate::wire::Message;
 use boostfgl_nn::{Matrix, Params, TensorShape};
+use boostfgl_protocol::Message;
 
 const SIZES: [f64; 4] = [10.0, 20.0, 30.0, 40.0];
 

@@ -211,41 +211,59 @@ struct Wire {
     rounds: usize,
 }
 
-/// Numbers that a client sends and receives in a round, without those of model boosting.
-fn messages(method: &str, wire: &Wire) -> (u64, u64) {
+/// What a client sends or receives in a round: elements of tensors and their places, of 4 bytes
+/// each, and single numbers, of 8.
+#[derive(Clone, Copy)]
+struct Sent {
+    elements: u64,
+    numbers: u64,
+}
+
+impl Sent {
+    fn bytes(self) -> u64 {
+        4 * self.elements + 8 * self.numbers
+    }
+}
+
+/// What a client sends and receives in a round, without model boosting.
+fn messages(method: &str, wire: &Wire) -> [Sent; 2] {
     let Wire { p, classes, hidden, features, majority, trusted, done, rounds } = *wire;
+    let sent = |elements, numbers| Sent { elements, numbers };
+    let down = sent(p, 0);
     match method {
-        "isolated" | "central" => (0, 0),
-        "fedavg" | "boostfgl" | "fedprox" | "moon" => (p + 1, p),
-        "scaffold" => (2 * p, 2 * p),
-        "fedsage-plus" => (p, p),
+        "isolated" | "central" => [sent(0, 0); 2],
+        "fedavg" | "boostfgl" | "fedprox" | "moon" => [sent(p, 1), down],
+        "scaffold" => [sent(2 * p, 0); 2],
+        "fedsage-plus" => [down; 2],
         // Reliabilities go up once.
-        "fedtad" => (if done == 0 { p + classes } else { p }, p),
+        "fedtad" => [sent(p, if done == 0 { classes } else { 0 }), down],
         // The first personal round still receives the last global model.
-        "adafgl" if done > rounds => (0, 0),
-        "adafgl" if done == rounds => (0, p),
-        "adafgl" => (p + 1, p),
+        "adafgl" if done > rounds => [sent(0, 0); 2],
+        "adafgl" if done == rounds => [sent(0, 0), down],
+        "adafgl" => [sent(p, 1), down],
         // Moments of both kinds up to order 10, and the confidence.
-        "fedgta" => (p + 2 * 10 * classes + 1, p),
-        "qffl" | "afl" | "fedfv" => (p + 1, p),
-        "fairfed" => (p + 5, p + 2),
-        "fedpub" => (p + hidden, p),
+        "fedgta" => [sent(p, 2 * 10 * classes + 1), down],
+        "qffl" | "afl" | "fedfv" => [sent(p, 1), down],
+        "fairfed" => [sent(p, 5), sent(p, 2)],
+        "fedpub" => [sent(p, hidden), down],
         // Prototypes and counts up, prototypes and which of them exist down; there are none before
         // the first round.
         "fedproto" => {
-            (classes * hidden + classes, if done == 0 { 0 } else { classes * hidden + classes })
+            let prototypes = sent(classes * hidden, classes);
+            [prototypes, if done == 0 { sent(0, 0) } else { prototypes }]
         }
         "fedspray" => {
             // Encoder, two heads and class proxies, all of width 64; class counts once.
             let shared = (features + 1) * 64 + 2 * (64 + 1) * classes + classes * 64;
-            (shared + if done == 0 { classes } else { 0 }, shared)
+            [sent(shared, if done == 0 { classes } else { 0 }), sent(shared, 0)]
         }
         "fairfgl" => {
             // Places and values of 30 %, size and norm; a gradient per majority class. The numbers
             // of those classes are sent once.
-            let sparse = 2 * (3 * p).div_ceil(10) + 1 + u64::from(trusted);
-            let experts = majority * (hidden + 1) + if done == 0 { majority } else { 0 };
-            (sparse + experts, p + if done == 0 { 0 } else { classes * (hidden + 1) })
+            let sparse = 2 * (3 * p).div_ceil(10) + majority * (hidden + 1);
+            let numbers = 1 + u64::from(trusted) + if done == 0 { majority } else { 0 };
+            let experts = if done == 0 { 0 } else { classes * (hidden + 1) };
+            [sent(sparse, numbers), sent(p + experts, 0)]
         }
         other => panic!("add the numbers that {other} sends and receives to this table"),
     }
@@ -289,18 +307,15 @@ fn messages_have_the_size_that_the_method_states() {
                     ),
                     trusted: setup.boosts.contains(&Boost::Model),
                 };
-                let (mut up, down) = messages(method.name, &wire);
+                let [mut up, down] = messages(method.name, &wire);
                 // Under model boosting the gap and the minority's difficulty go up as well.
-                if up > 0 && wire.trusted {
-                    up += 2;
+                if wire.trusted {
+                    up.numbers += 2;
                 }
-                assert_eq!(
-                    (client.bytes_up, client.bytes_down),
-                    (4 * up, 4 * down),
-                    "{what}, round {}",
-                    done + 1
-                );
-                total = (total.0 + 4 * up, total.1 + 4 * down);
+                let (up, down) = (up.bytes(), down.bytes());
+                let found = (client.bytes_up, client.bytes_down);
+                assert_eq!(found, (up, down), "{what}, round {}", done + 1);
+                total = (total.0 + up, total.1 + down);
             }
         }
         if !TALK_BEFORE.contains(&method.name) {

@@ -5,7 +5,7 @@ use boostfgl_fed::boost::difficulty::instant;
 use boostfgl_fed::boost::model::{self, ModelBoost, Summary, TrustForm};
 use boostfgl_fed::boost::{Boost, ServerBoosts, node};
 use boostfgl_fed::config::{ClientWeight, OptimizerKind, OptimizerState, ReportedRound};
-use boostfgl_fed::{Combination, Federation, LocalData, Message, Setup, Update, methods};
+use boostfgl_fed::{Combination, Contribution, Federation, LocalData, Message, Setup, methods};
 use boostfgl_graph::stream::key64;
 use boostfgl_graph::{Graph, Role};
 use boostfgl_nn::backbones::{Architecture, Backbone, Gcn, gradients, logits};
@@ -189,7 +189,7 @@ fn combined(clients: &[(f64, f64, f64)], config: &model::Config) -> Vec<f64> {
     let models: Vec<Params<f64>> =
         clients.iter().enumerate().map(|(k, (norm, _, _))| update_of_length(*norm, k)).collect();
     let message = Message::default();
-    let update = |(k, (_, gap, size)): (usize, &(f64, f64, f64))| Update {
+    let update = |(k, (_, gap, size)): (usize, &(f64, f64, f64))| Contribution {
         client: k,
         model: Some(&models[k]),
         message: &message,
@@ -198,7 +198,7 @@ fn combined(clients: &[(f64, f64, f64)], config: &model::Config) -> Vec<f64> {
         size: *size,
         summary: Some(Summary { gap: *gap, minority_difficulty: 0.3 }),
     };
-    let updates: Vec<Update<'_, f64>> = clients.iter().enumerate().map(update).collect();
+    let updates: Vec<Contribution<'_, f64>> = clients.iter().enumerate().map(update).collect();
     let sizes: Vec<f64> = clients.iter().map(|client| client.2).collect();
     let boost = ModelBoost::new(config);
     Combination::new(&updates, &sizes, ServerBoosts::only(&boost)).unwrap().mean_weights()

@@ -218,7 +218,10 @@ fn the_state_of_another_configuration_is_refused() {
     let mut wider = fedavg.clone();
     wider.model.hidden += 1;
     let error = refused(&wider, &state);
-    assert!(error.starts_with("server.global.layer1.weight: expected 60 x 17 numbers"), "{error}");
+    assert!(
+        error.starts_with("server.global.model.layer1.weight: expected 60 x 17 numbers"),
+        "{error}"
+    );
     // Truncation at any byte is an error and not a panic.
     for length in (0..state.len()).step_by(97) {
         refused(&fedavg, &state[..length]);

@@ -16,7 +16,7 @@
 use boostfgl_fed::boost::model::{self, ModelBoost, Summary};
 use boostfgl_fed::boost::topology::{self, EdgeScore, PropagationRule, TopologyBoost};
 use boostfgl_fed::boost::{NodeBoost, ServerBoosts, node};
-use boostfgl_fed::{Combination, Message, Update};
+use boostfgl_fed::{Combination, Contribution, Message};
 use boostfgl_graph::{Adjacency, Features, Graph, Labels, Stream};
 use boostfgl_nn::backbones::{Architecture, Backbone, Gcn, gradients};
 use boostfgl_nn::{
@@ -379,10 +379,10 @@ fn aggregate(clients: &[Client], config: Option<&model::Config>) -> (Vec<f64>, f
     };
     let (start, models) = (parameters([0.0; 2]), clients.iter().map(update).collect::<Vec<_>>());
     let message = Message::default();
-    let updates: Vec<Update<'_, f64>> = clients
+    let updates: Vec<Contribution<'_, f64>> = clients
         .iter()
         .enumerate()
-        .map(|(k, client)| Update {
+        .map(|(k, client)| Contribution {
             client: k,
             model: Some(&models[k]),
             message: &message,

@@ -69,7 +69,7 @@ impl<T: Real> ServerBoost<T> for Fading {
         _tensor: Option<usize>,
         base: &[f64],
     ) -> Result<Vec<f64>> {
-        let weigh = |(update, &base): (&boostfgl_fed::Update<'_, T>, &f64)| {
+        let weigh = |(update, &base): (&boostfgl_fed::Contribution<'_, T>, &f64)| {
             if update.client == self.client { base * self.factor } else { base }
         };
         Ok(evidence.updates().iter().zip(base).map(weigh).collect())

@@ -7,7 +7,9 @@ use boostfgl_fed::boost::model::{self, ModelBoost, Summary, TrustForm, TrustScop
 use boostfgl_fed::boost::topology::{self, EdgeGate, EdgeScore, PropagationRule, TopologyBoost};
 use boostfgl_fed::boost::{Boost, NodeBoost, ServerBoosts, node};
 use boostfgl_fed::config::{OptimizerState, Reduction};
-use boostfgl_fed::{ClientRecord, Combination, Federation, Message, RoundRecord, Setup, Update};
+use boostfgl_fed::{
+    ClientRecord, Combination, Contribution, Federation, Message, RoundRecord, Setup,
+};
 use boostfgl_graph::Role;
 use boostfgl_nn::backbones::{Backbone, logits};
 use boostfgl_nn::{Inputs, Matrix, Pool, Propagation, View, softmax_rows};
@@ -114,8 +116,8 @@ fn trust_weights_and_aggregates_agree_with_the_fixture() {
     let (sizes, gaps) = (numbers(&expected["N_m"]), numbers(&expected["gaps"]));
     let tensor_norms: Vec<Vec<f64>> = models.iter().map(|m| m.tensor_distances(&start)).collect();
     let message = Message::default();
-    let updates: Vec<Update<'_, f64>> = (0..2)
-        .map(|k| Update {
+    let updates: Vec<Contribution<'_, f64>> = (0..2)
+        .map(|k| Contribution {
             client: k,
             model: Some(&models[k]),
             message: &message,

@@ -35,6 +35,21 @@ impl SquaredDistance {
     }
 }
 
+/// Whether every number is finite.
+pub(crate) fn all_finite<T: Real>(numbers: &[T]) -> bool {
+    let mut finite = true;
+    check_finite(numbers, &mut finite);
+    finite
+}
+
+dispatch! {
+    /// Clears `finite` if a number is infinite or NaN.
+    fn check_finite<T: Real>(numbers: &[T], finite: &mut bool) {
+        // A fold over all numbers instead of `all`: stopping early would prevent vectorisation.
+        *finite &= numbers.iter().fold(true, |finite, x| finite & x.is_finite());
+    }
+}
+
 /// ⟨a, b⟩ accumulated in `f64`.
 pub(crate) fn inner_product<T: Real>(a: &[T], b: &[T]) -> f64 {
     assert_eq!(a.len(), b.len(), "vectors of the same length");
@@ -247,6 +262,21 @@ mod tests {
                 &mut out,
             );
             assert_eq!(out, [plain(1, 2), plain(1, 1)]);
+        }
+    }
+
+    #[test]
+    fn a_number_that_is_not_finite_is_found_at_every_place() {
+        for length in 0..40 {
+            let mut numbers = vec![f32::MAX; length];
+            assert!(all_finite(&numbers));
+            for place in 0..length {
+                for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+                    numbers[place] = bad;
+                    assert!(!all_finite(&numbers), "{bad} at {place} of {length}");
+                }
+                numbers[place] = -0.0;
+            }
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::{Error, Model, Result, Version};
 use boostfgl_nn::{Real, TensorShape};
+use std::fmt;
 
 /// Reads values in their encoding.
 pub(super) struct Reader<'a, T: Real> {
@@ -23,12 +24,12 @@ impl<'a, T: Real> Reader<'a, T> {
     }
 
     /// The error for what was just read or is to be read now.
-    pub(super) fn malformed(&self, expected: impl ToString, found: impl ToString) -> Error {
+    pub(super) fn malformed(&self, expected: impl Into<String>, found: impl fmt::Display) -> Error {
         Error::Malformed {
             length: self.bytes.len(),
             at: self.at,
-            expected: expected.to_string(),
-            found: found.to_string(),
+            expected: expected.into(),
+            found: format!("{found}"),
         }
     }
 

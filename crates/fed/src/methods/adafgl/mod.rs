@@ -30,7 +30,7 @@ pub mod topology;
 
 use super::fedavg::Averaging;
 use super::{EvaluatedModel, MethodContext, MethodInfo, Round, SenderFacts, ServerRule};
-use crate::aggregate::{Combination, Update};
+use crate::aggregate::{Combination, Contribution};
 use crate::client_rule::{
     ClientContext, PersonalModel, RuleState, StateContext, TrainingHooks, Upload, default_hooks,
 };
@@ -43,6 +43,7 @@ use boostfgl_nn::backbones::Supervised;
 use boostfgl_nn::ops::Smoothing;
 use boostfgl_nn::optim::AdamConfig;
 use boostfgl_nn::{Dropout, Matrix, Params, Propagation, Real, StateVisitor, softmax_rows};
+use boostfgl_protocol::Model;
 use modules::{Module, ModuleInputs, blend};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -220,13 +221,13 @@ pub(super) struct Releasing<T> {
 }
 
 impl<T: Real> ServerRule<T> for Releasing<T> {
-    fn start(&self, client: usize) -> Option<&Params<T>> {
+    fn start(&self, client: usize) -> Option<&Model<T>> {
         // A client that has the last global model continues from its own copy.
         let finished = self.done >= self.rounds && self.informed[client];
         (!finished).then_some(&self.averaging.global)
     }
 
-    fn evaluated(&self, _: usize) -> Option<&Params<T>> {
+    fn evaluated(&self, _: usize) -> Option<&Model<T>> {
         Some(&self.averaging.global)
     }
 
@@ -236,7 +237,7 @@ impl<T: Real> ServerRule<T> for Releasing<T> {
 
     fn aggregate(
         &mut self,
-        updates: &[Update<'_, T>],
+        updates: &[Contribution<'_, T>],
         round: &Round<'_, T>,
     ) -> Result<Option<Combination>> {
         self.done = round.done + 1;

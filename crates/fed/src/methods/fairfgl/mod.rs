@@ -59,16 +59,18 @@ use self::server::Reconciling;
 use super::{MethodContext, MethodInfo, needs_hidden};
 use crate::boost::{Boost, TrustScope};
 use crate::client_rule::{
-    ClientContext, PersonalModel, RuleState, StateContext, TrainingHooks, Upload, default_hooks,
+    BroadcastForm, ClientContext, PersonalModel, RuleState, StateContext, TrainingHooks, Upload,
+    default_hooks,
 };
 use crate::config::{OptimizerState, above_zero, not_negative, share, steps};
 use crate::local_data::LocalData;
-use crate::wire::Message;
+use crate::screen::Form;
 use crate::{Error, Result};
 use boostfgl_nn::backbones::Extra;
 use boostfgl_nn::{
     Matrix, Params, Reach, Real, StateVisitor, TopChanges, extra_losses, softmax_rows, top_changes,
 };
+use boostfgl_protocol::Message;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -350,6 +352,11 @@ default_hooks!(Preserver<T>: PreparationHooks);
 impl<T: Real> TrainingHooks<T> for Preserver<T> {
     fn reach(&self) -> Reach {
         if self.config.distill > 0.0 { Reach::Everything } else { Reach::Output }
+    }
+
+    fn broadcast_form(&self, context: &ClientContext<'_, T>) -> BroadcastForm {
+        let shape = self.last.map(|last| (context.data().classes(), last.numbers(context.start())));
+        BroadcastForm::Sometimes(Form::message().tensors(shape.into_iter().collect()))
     }
 
     fn begin(

@@ -7,14 +7,15 @@ use super::experts::LastLayer;
 use super::upload::kept;
 use super::{Clusters, Config};
 use crate::Result;
-use crate::aggregate::{Combination, Update};
+use crate::aggregate::{Combination, Contribution};
 use crate::boost::Boost;
 use crate::boost::model::TrustScope;
 use crate::methods::{MethodContext, Round, SenderFacts, ServerRule};
 use crate::screen::{DistanceRange, Form, Part};
-use crate::wire::Message;
 use boostfgl_nn::{Matrix, Params, Real, StateVisitor, difference};
+use boostfgl_protocol::{Message, Model};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Coordinates whose sums stay in the L1 cache.
 const BLOCK: usize = 2048;
@@ -26,9 +27,9 @@ pub(in crate::methods) struct Reconciling<T> {
     /// The number of norms that a client sends with its entries.
     norms: usize,
     last: Option<LastLayer>,
-    global: Params<T>,
+    global: Model<T>,
     /// C × (h + 1): the mean gradient that experts sent for each class, 0 before the first.
-    experts: Option<Message<T>>,
+    experts: Option<Arc<Message<T>>>,
     /// The majority classes of each client, once it has sent them.
     majorities: Vec<Vec<usize>>,
 }
@@ -50,7 +51,7 @@ impl<T: Real> Reconciling<T> {
             classes: context.classes,
             norms,
             last: LastLayer::find(context.initial.shapes(), context.classes),
-            global: context.initial.clone(),
+            global: Model::new(0, context.initial.clone()),
             experts: None,
             majorities: vec![Vec::new(); context.clients],
         }
@@ -94,7 +95,7 @@ impl<T: Real> Reconciling<T> {
         ranges.into_iter().map(norm_part).collect()
     }
 
-    fn clusters(&self, updates: &[Update<'_, T>]) -> Vec<Vec<usize>> {
+    fn clusters(&self, updates: &[Contribution<'_, T>]) -> Vec<Vec<usize>> {
         match self.config.clusters {
             Clusters::One => vec![(0..updates.len()).collect()],
             rule => clusters(rule, &cosines(&self.inner_products(updates))),
@@ -102,7 +103,7 @@ impl<T: Real> Reconciling<T> {
     }
 
     /// ⟨Δᵢ, Δⱼ⟩ of every pair of updates, as sent.
-    fn inner_products(&self, updates: &[Update<'_, T>]) -> Vec<Vec<f64>> {
+    fn inner_products(&self, updates: &[Contribution<'_, T>]) -> Vec<Vec<f64>> {
         if self.config.is_lossless() {
             let full: Vec<Vec<T>> =
                 updates.iter().map(|update| difference(update.params(), &self.global)).collect();
@@ -138,7 +139,7 @@ impl<T: Real> Reconciling<T> {
     /// sums stay in the L1 cache.
     fn move_by_entries(
         &mut self,
-        updates: &[Update<'_, T>],
+        updates: &[Contribution<'_, T>],
         groups: &[(Vec<usize>, Combination)],
         shares: &[f64],
     ) {
@@ -146,7 +147,7 @@ impl<T: Real> Reconciling<T> {
             updates.iter().map(|update| Entries::new(&update.message.entries)).collect();
         let mut sums = Vec::new();
         let mut first = 0;
-        for (t, tensor) in self.global.tensors_mut().iter_mut().enumerate() {
+        for (t, tensor) in self.global.edit().tensors_mut().iter_mut().enumerate() {
             let (rows, columns) = (tensor.rows(), tensor.columns());
             let at_once = (BLOCK / columns.max(1)).max(1);
             for start in (0..rows).step_by(at_once) {
@@ -172,7 +173,7 @@ impl<T: Real> Reconciling<T> {
 
     /// Averages the experts' gradients: for every class the mean over the clients that sent it. A
     /// class that no client sent this time keeps its last direction.
-    fn average_experts(&mut self, updates: &[Update<'_, T>]) {
+    fn average_experts(&mut self, updates: &[Contribution<'_, T>]) {
         for update in updates {
             // Norms come first and class numbers last, see `Preserver::finish`. They are sent once,
             // so that later messages have none.
@@ -188,9 +189,10 @@ impl<T: Real> Reconciling<T> {
         else {
             return;
         };
-        let experts = self
-            .experts
-            .get_or_insert_with(|| Message::tensors(vec![Matrix::zeros(self.classes, width)]));
+        let experts = self.experts.get_or_insert_with(|| {
+            Message::tensors(vec![Matrix::zeros(self.classes, width)]).into()
+        });
+        let experts = Arc::make_mut(experts);
         for class in 0..self.classes {
             let mut sent = Vec::new();
             for update in updates {
@@ -211,11 +213,11 @@ impl<T: Real> Reconciling<T> {
 }
 
 impl<T: Real> ServerRule<T> for Reconciling<T> {
-    fn start(&self, _: usize) -> Option<&Params<T>> {
+    fn start(&self, _: usize) -> Option<&Model<T>> {
         Some(&self.global)
     }
 
-    fn tell(&self, _: usize) -> Option<&Message<T>> {
+    fn tell(&self, _: usize) -> Option<&Arc<Message<T>>> {
         self.experts.as_ref()
     }
 
@@ -249,12 +251,12 @@ impl<T: Real> ServerRule<T> for Reconciling<T> {
 
     fn aggregate(
         &mut self,
-        updates: &[Update<'_, T>],
+        updates: &[Contribution<'_, T>],
         round: &Round<'_, T>,
     ) -> Result<Option<Combination>> {
         let mut groups = Vec::new();
         for members in self.clusters(updates) {
-            let together: Vec<Update<'_, T>> = members.iter().map(|&k| updates[k]).collect();
+            let together: Vec<Contribution<'_, T>> = members.iter().map(|&k| updates[k]).collect();
             let sizes: Vec<f64> = together.iter().map(|u| u.size).collect();
             groups.push((members, Combination::new(&together, &sizes, round.boost)?));
         }
@@ -263,7 +265,7 @@ impl<T: Real> ServerRule<T> for Reconciling<T> {
         if self.config.is_lossless() {
             // Σ shares = 1, so that the mean of models is the global model plus the mean of updates.
             // Written as a mean of models it equals FedAvg's to the bit.
-            combination.apply(updates, &mut self.global);
+            combination.apply(updates, self.global.edit());
         } else {
             self.move_by_entries(updates, &groups, &shares);
         }
@@ -273,7 +275,7 @@ impl<T: Real> ServerRule<T> for Reconciling<T> {
 
     fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
         visitor.visit("global", &mut self.global)?;
-        visitor.option("experts", &mut self.experts, Message::default)?;
+        visitor.option("experts", &mut self.experts, Arc::default)?;
         if let Some(experts) = &self.experts {
             let width = self.last.map_or(0, |last| last.numbers(&self.global));
             experts.hold_shapes(&[(self.classes, width)], visitor)?;
@@ -331,7 +333,7 @@ mod tests {
             classes: 3,
             norms: 0,
             last: None,
-            global: Params::from_tensors(&shapes, tensors),
+            global: Model::new(0, Params::from_tensors(&shapes, tensors)),
             experts: None,
             majorities: vec![Vec::new(); 3],
         }
@@ -340,7 +342,7 @@ mod tests {
     fn aggregate(server: &mut Reconciling<f64>, messages: &[(Message<f64>, f64)]) -> Combination {
         let mut updates = Vec::new();
         for (client, (message, size)) in messages.iter().enumerate() {
-            let base = Update {
+            let base = Contribution {
                 client,
                 model: None,
                 message,
@@ -416,7 +418,7 @@ mod tests {
     #[test]
     fn directions_of_another_shape_are_not_restored() {
         let mut before = server(Clusters::One, 0.3);
-        before.experts = Some(Message::tensors(vec![Matrix::zeros(2, 2)]));
+        before.experts = Some(Arc::new(Message::tensors(vec![Matrix::zeros(2, 2)])));
         let mut bytes = Vec::new();
         before.visit(&mut StateVisitor::saving(&mut bytes)).unwrap_err();
         // It was saved before the shapes were compared.

@@ -40,9 +40,9 @@ use crate::client_rule::{ClientContext, PreparationHooks, TrainingHooks, Upload,
 use crate::config::{WIDEST, above_zero, at_most, not_negative, steps, width};
 use crate::local_data::LocalData;
 use crate::screen::Form;
-use crate::wire::Message;
 use crate::{Error, Result};
 use boostfgl_nn::{Params, Real};
+use boostfgl_protocol::Message;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use training::GeneratorTraining;

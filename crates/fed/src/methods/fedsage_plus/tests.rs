@@ -13,13 +13,13 @@ use crate::config::{Model, Optimizer, Protocol};
 use crate::local_data::LocalData;
 use crate::methods::{self, MethodConfigs};
 use crate::round_context::RunContext;
-use crate::wire::Message;
 use crate::{Federation, Setup};
 use boostfgl_graph::generator::{FeatureSpec, Spec, generate, preset};
 use boostfgl_graph::{Graph, Stream};
 use boostfgl_nn::backbones::{Architecture, Backbone, Gcn};
 use boostfgl_nn::{Inputs, Matrix, Params, Pool, Real};
 use boostfgl_partition::{ClientGraph, Louvain, Partition, SplitRule};
+use boostfgl_protocol::Message;
 use proptest::prelude::*;
 
 const WIDTH: usize = 16;
@@ -375,10 +375,12 @@ fn exchanges_have_the_stated_size() {
     let in_rounds = 4 * federation.parameters() as u64 * 3 * setup.protocol.rounds as u64;
     let outcome = federation.run(&mut []).unwrap();
     let (rows, counts): (u64, u64) = asked.iter().fold((0, 0), |(a, b), (c, d)| (a + c, b + d));
-    let epochs = 4 * config.gen_epochs as u64;
+    let epochs = config.gen_epochs as u64;
     assert!(rows > 0);
-    assert_eq!(outcome.bytes_up - in_rounds, epochs * (rows + counts + 2 * rows));
-    assert_eq!(outcome.bytes_down - in_rounds, epochs * (2 * (rows + counts) + 2 * rows));
+    // An element of a row has 4 bytes, a count 8.
+    let (question, answers) = (4 * rows + 8 * counts, 2 * 4 * rows);
+    assert_eq!(outcome.bytes_up - in_rounds, epochs * (question + answers));
+    assert_eq!(outcome.bytes_down - in_rounds, epochs * (2 * question + answers));
 }
 
 #[test]

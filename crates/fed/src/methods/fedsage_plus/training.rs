@@ -13,11 +13,11 @@ use super::passes::{codes_of, degrees_of, features, generator_parameters, noise,
 use super::{Config, Count};
 use crate::Result;
 use crate::client_rule::ClientContext;
-use crate::wire::Message;
 use boostfgl_graph::Stream;
 use boostfgl_graph::stream::key64;
 use boostfgl_nn::backbones::first_product;
 use boostfgl_nn::{Dropout, Matrix, Real, RowMean, Tape, Var, WeightedLoss};
+use boostfgl_protocol::Message;
 
 /// A client's generator and its training before the first round.
 pub(super) struct GeneratorTraining<T> {

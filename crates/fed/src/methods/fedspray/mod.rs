@@ -32,17 +32,18 @@ use self::modules::{FeatureViews, HEAD1, HEAD2, Teacher, shapes};
 use self::server::Sharing;
 use super::{EvaluatedModel, MethodContext, MethodInfo};
 use crate::client_rule::{
-    ClientContext, RuleState, StateContext, TrainingHooks, Upload, default_hooks,
+    BroadcastForm, ClientContext, RuleState, StateContext, TrainingHooks, Upload, default_hooks,
 };
 use crate::config::{OptimizerState, above_zero, not_negative, steps, width};
 use crate::local_data::LocalData;
-use crate::wire::Message;
+use crate::screen::Form;
 use crate::{Error, Result};
 use boostfgl_nn::backbones::Extra;
 use boostfgl_nn::optim::{Adam, AdamConfig, Optimizer};
 use boostfgl_nn::{
     Matrix, Params, Reach, Real, StateVisitor, TensorShape, extra_losses, softmax_rows,
 };
+use boostfgl_protocol::Message;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -262,6 +263,12 @@ impl<T: Real> TrainingHooks<T> for Learner<T> {
         if self.is_taught() { Reach::Everything } else { Reach::Output }
     }
 
+    fn broadcast_form(&self, context: &ClientContext<'_, T>) -> BroadcastForm {
+        let modules = self.received.shapes().iter().map(|shape| (shape.rows, shape.columns));
+        let proxies = (context.data().classes(), self.config.width);
+        BroadcastForm::Always(Form::message().tensors(modules.chain([proxies]).collect()))
+    }
+
     fn begin(
         &mut self,
         context: &ClientContext<'_, T>,
@@ -270,7 +277,7 @@ impl<T: Real> TrainingHooks<T> for Learner<T> {
         let Some((class_proxies, modules)) =
             message.and_then(|message| message.tensors.split_last())
         else {
-            unreachable!("the server of this method always shares its modules")
+            return Ok(());
         };
         self.received
             .tensors_mut()

@@ -2,12 +2,13 @@
 
 use super::modules::shapes;
 use crate::Result;
-use crate::aggregate::{Combination, Update};
+use crate::aggregate::{Combination, Contribution};
 use crate::methods::{MethodContext, Round, SenderFacts, ServerRule};
 use crate::screen::{DistanceRange, Form, Part};
-use crate::wire::Message;
 use boostfgl_graph::stream::key64;
 use boostfgl_nn::{Matrix, Params, Real, StateVisitor, weighted_sum};
+use boostfgl_protocol::{Message, Model};
+use std::sync::Arc;
 
 /// The difference between the coordinates of neighbouring class proxies at the start: S_c =
 /// 0.01·c·1.
@@ -16,7 +17,7 @@ const SPACING: f64 = 0.01;
 /// What clients share: encoder, head 1, head 2 and one proxy per class.
 pub(in crate::methods) struct Sharing<T> {
     /// Six tensors of the modules, then S (C × s): the message to all clients.
-    shared: Message<T>,
+    shared: Arc<Message<T>>,
     /// Training nodes per class of each client, once it has sent them.
     counts: Vec<Vec<f64>>,
 }
@@ -30,17 +31,24 @@ impl<T: Real> Sharing<T> {
         let mut proxies = Matrix::zeros(classes, width);
         (0..classes).for_each(|c| proxies.row_mut(c).fill(T::of(SPACING * c as f64)));
         tensors.push(proxies);
-        Self { shared: Message::tensors(tensors), counts: vec![Vec::new(); context.clients] }
+        Self {
+            shared: Arc::new(Message::tensors(tensors)),
+            counts: vec![Vec::new(); context.clients],
+        }
     }
 
     /// S_c ← Σₖ ρ_{k,c} τₖ S_{k,c} / Σⱼ ρ_{j,c} τⱼ over the participants that have the class;
     /// without any, S_c does not change.
-    fn combine_proxies(&mut self, updates: &[Update<'_, T>], round: &Round<'_, T>) -> Result<()> {
-        let Some(proxies) = self.shared.tensors.last_mut() else {
+    fn combine_proxies(
+        &mut self,
+        updates: &[Contribution<'_, T>],
+        round: &Round<'_, T>,
+    ) -> Result<()> {
+        let Some(proxies) = Arc::make_mut(&mut self.shared).tensors.last_mut() else {
             unreachable!("class proxies are always shared")
         };
         for class in 0..proxies.rows() {
-            let having: Vec<&Update<'_, T>> =
+            let having: Vec<&Contribution<'_, T>> =
                 updates.iter().filter(|u| self.counts[u.client][class] > 0.0).collect();
             if having.is_empty() {
                 continue;
@@ -48,8 +56,10 @@ impl<T: Real> Sharing<T> {
             // Local proxies have no common start, and so no norm of their own: trust comes from the
             // norm of the modules as a whole.
             let norms: Vec<[f64; 1]> = having.iter().map(|u| [u.norm]).collect();
-            let trusted =
-                having.iter().zip(&norms).map(|(u, norm)| Update { tensor_norms: norm, ..**u });
+            let trusted = having
+                .iter()
+                .zip(&norms)
+                .map(|(u, norm)| Contribution { tensor_norms: norm, ..**u });
             let shares: Vec<f64> =
                 having.iter().map(|u| share(&self.counts[u.client], class)).collect();
             let combination = Combination::new(&trusted.collect::<Vec<_>>(), &shares, round.boost)?;
@@ -61,11 +71,11 @@ impl<T: Real> Sharing<T> {
 }
 
 impl<T: Real> ServerRule<T> for Sharing<T> {
-    fn start(&self, _: usize) -> Option<&Params<T>> {
+    fn start(&self, _: usize) -> Option<&Model<T>> {
         None
     }
 
-    fn tell(&self, _: usize) -> Option<&Message<T>> {
+    fn tell(&self, _: usize) -> Option<&Arc<Message<T>>> {
         Some(&self.shared)
     }
 
@@ -88,7 +98,7 @@ impl<T: Real> ServerRule<T> for Sharing<T> {
 
     fn aggregate(
         &mut self,
-        updates: &[Update<'_, T>],
+        updates: &[Contribution<'_, T>],
         round: &Round<'_, T>,
     ) -> Result<Option<Combination>> {
         for update in updates.iter().filter(|u| !u.message.numbers.is_empty()) {
@@ -98,7 +108,8 @@ impl<T: Real> ServerRule<T> for Sharing<T> {
             updates.iter().map(|u| self.counts[u.client].iter().sum()).collect();
         let combination = Combination::new(updates, &labelled, round.boost)?;
         let modules = self.shared.tensors.len() - 1;
-        for (t, tensor) in self.shared.tensors[..modules].iter_mut().enumerate() {
+        for (t, tensor) in Arc::make_mut(&mut self.shared).tensors[..modules].iter_mut().enumerate()
+        {
             let parts: Vec<&[T]> = updates.iter().map(|u| u.message.tensors[t].data()).collect();
             weighted_sum(&parts, combination.weights(t), tensor.data_mut());
         }
@@ -107,7 +118,8 @@ impl<T: Real> ServerRule<T> for Sharing<T> {
     }
 
     fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
-        visitor.within("shared", |visitor| self.shared.visit_shaped(visitor))?;
+        visitor
+            .within("shared", |visitor| Arc::make_mut(&mut self.shared).visit_shaped(visitor))?;
         let counts = self.counts.iter_mut().enumerate();
         counts.into_iter().try_for_each(|(k, counts)| visitor.visit(&k.to_string(), counts))?;
         let classes = self.shared.tensors.last().map_or(0, Matrix::rows);
@@ -137,7 +149,7 @@ fn share(counts: &[f64], class: usize) -> f64 {
 }
 
 /// The mean proxies of a client's training nodes, one row per class.
-fn means<'a, T>(update: &Update<'a, T>) -> &'a Matrix<T> {
+fn means<'a, T>(update: &Contribution<'a, T>) -> &'a Matrix<T> {
     match update.message.tensors.last() {
         Some(means) => means,
         None => unreachable!("clients of this method send their class proxies"),
@@ -157,7 +169,7 @@ mod tests {
     /// A server of 3 classes and proxies of width 2, whose only module is one number.
     fn server(clients: usize) -> Sharing<f64> {
         let tensors = vec![Matrix::zeros(1, 1), Matrix::from_rows(SHAPE.0, SHAPE.1, &[9.0; 6])];
-        Sharing { shared: Message::tensors(tensors), counts: vec![Vec::new(); clients] }
+        Sharing { shared: Arc::new(Message::tensors(tensors)), counts: vec![Vec::new(); clients] }
     }
 
     fn message(module: f64, proxies: [f64; 6], counts: [f64; 3]) -> Message<f64> {
@@ -172,7 +184,7 @@ mod tests {
         norms: &[f64],
         boost: ServerBoosts<'_, f64>,
     ) {
-        let update = |(client, message): (usize, _)| Update {
+        let update = |(client, message): (usize, _)| Contribution {
             client,
             model: None,
             message,
@@ -181,7 +193,7 @@ mod tests {
             size: 1.0,
             summary: Some(Summary::default()),
         };
-        let updates: Vec<Update<'_, f64>> = messages.iter().enumerate().map(update).collect();
+        let updates: Vec<Contribution<'_, f64>> = messages.iter().enumerate().map(update).collect();
         let (net, pool) =
             (Gcn::new(Architecture { inputs: 1, hidden: 1, classes: 3, layers: 2 }), Pool::new());
         server

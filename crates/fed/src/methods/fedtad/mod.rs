@@ -31,18 +31,18 @@ pub mod reliability;
 
 use super::fedavg::Averaging;
 use super::{MethodContext, MethodInfo, Round, SenderFacts, ServerRule};
-use crate::aggregate::{Combination, Update};
+use crate::aggregate::{Combination, Contribution};
 use crate::client_rule::{
     ClientContext, RuleState, StateContext, TrainingHooks, Upload, default_hooks,
 };
 use crate::config::{WIDEST, above_zero, not_negative, steps, width};
 use crate::local_data::LocalData;
 use crate::screen::{Form, Part};
-use crate::wire::Message;
 use crate::{Error, Result};
 use boostfgl_graph::Stream;
 use boostfgl_nn::optim::{Adam, AdamConfig, Optimizer};
 use boostfgl_nn::{Matrix, Params, Pool, Real, StateVisitor, Tape};
+use boostfgl_protocol::{Message, Model};
 use distil::{Distillation, Teacher};
 use generator::Generator;
 use schemars::JsonSchema;
@@ -240,7 +240,7 @@ pub(super) struct Distilling<T: Real> {
 }
 
 impl<T: Real> ServerRule<T> for Distilling<T> {
-    fn start(&self, client: usize) -> Option<&Params<T>> {
+    fn start(&self, client: usize) -> Option<&Model<T>> {
         self.averaging.start(client)
     }
 
@@ -255,7 +255,7 @@ impl<T: Real> ServerRule<T> for Distilling<T> {
 
     fn aggregate(
         &mut self,
-        updates: &[Update<'_, T>],
+        updates: &[Contribution<'_, T>],
         round: &Round<'_, T>,
     ) -> Result<Option<Combination>> {
         for update in updates.iter().filter(|update| !update.message.numbers.is_empty()) {
@@ -295,7 +295,7 @@ impl<T: Real> ServerRule<T> for Distilling<T> {
 
 impl<T: Real> Distilling<T> {
     /// Moves generator and student by the repetitions of one round.
-    fn distil(&mut self, updates: &[Update<'_, T>], round: &Round<'_, T>) {
+    fn distil(&mut self, updates: &[Contribution<'_, T>], round: &Round<'_, T>) {
         let Self { averaging, config, reliability, generator, labels, optimizer, seed, .. } = self;
         let known: Vec<&[f64]> =
             updates.iter().filter_map(|update| reliability[update.client].as_deref()).collect();
@@ -314,7 +314,7 @@ impl<T: Real> Distilling<T> {
         }
         let distillation =
             Distillation { backbone: round.backbone, config, labels, teachers: &teachers };
-        let (pool, student) = (round.pool, &mut averaging.global);
+        let (pool, student) = (round.pool, averaging.global.edit());
         // One for each teacher: they run in parallel, and a pool is not shared between threads.
         let pools: &mut Vec<Pool<T>> = &mut teachers.iter().map(|_| Pool::new()).collect();
         for repetition in 0..config.repetitions {

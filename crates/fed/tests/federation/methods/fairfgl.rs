@@ -99,8 +99,9 @@ fn uploading_all_entries_equals_uploading_the_model() {
     let (model, entries) = (outcome_with(1.0), outcome_with(1.0 - 1e-12));
     assert!(model.models[0].distance(&entries.models[0]) < 1e-12);
     let p = model.models[0].count() as u64;
-    assert_eq!(model.bytes_up, 4 * (p + 1) * 3 * CLIENTS as u64);
-    assert_eq!(entries.bytes_up, 4 * (2 * p + 1) * 3 * CLIENTS as u64);
+    // In double precision an element has 8 bytes, as a size has; a place has 4.
+    assert_eq!(model.bytes_up, (8 * p + 8) * 3 * CLIENTS as u64);
+    assert_eq!(entries.bytes_up, (12 * p + 8) * 3 * CLIENTS as u64);
 }
 
 /// One client and one round: exactly ⌈ρP⌉ parameters of the global model change, by their change in
@@ -179,7 +180,7 @@ fn norms_before_sparsification_go_up() {
         })
         .bytes_up
     };
-    let messages = 4 * 3 * CLIENTS as u64;
+    let messages = 8 * 3 * CLIENTS as u64;
     for (scope, norms) in [(TrustScope::Model, 1), (TrustScope::Tensor, 4)] {
         let (plain, trusted) = (bytes(&[], scope, 0.3), bytes(&[Boost::Model], scope, 0.3));
         assert_eq!(trusted - plain, messages * (2 + norms), "{scope:?}");

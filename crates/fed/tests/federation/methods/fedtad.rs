@@ -70,7 +70,7 @@ fn reliability_is_sent_once() {
     let mut known = Vec::new();
     for client in rounds.iter().flat_map(|round| &round.clients) {
         let first = !known.contains(&client.client);
-        assert_eq!(client.bytes_up, 4 * (p + if first { CLASSES } else { 0 }) as u64);
+        assert_eq!(client.bytes_up, (4 * p + if first { 8 * CLASSES } else { 0 }) as u64);
         known.push(client.client);
     }
     assert!(
