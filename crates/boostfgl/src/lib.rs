@@ -46,6 +46,7 @@ pub use boostfgl_fed as fed;
 pub use boostfgl_graph as graph;
 pub use boostfgl_nn as nn;
 pub use boostfgl_partition as partition;
+pub use boostfgl_protocol as protocol;
 pub use boostfgl_report as report;
 
 pub use builder::ExperimentBuilder;

@@ -43,7 +43,7 @@ pub const SCISSORS: &[u8] = b"\n--8<--\n";
 
 /// Every target. A new reader is one line here, one in `fuzz/Cargo.toml` and one file in
 /// `fuzz/fuzz_targets`.
-pub const TARGETS: [Target; 19] = [
+pub const TARGETS: [Target; 21] = [
     Target { name: "planetoid", body: bodies::graphs::planetoid, unpacks: false },
     Target { name: "npz", body: bodies::graphs::npz, unpacks: true },
     Target { name: "csv", body: bodies::graphs::csv, unpacks: false },
@@ -63,6 +63,8 @@ pub const TARGETS: [Target; 19] = [
     Target { name: "checkpoint", body: bodies::checkpoint::checkpoint, unpacks: false },
     Target { name: "comparison", body: bodies::files::comparison, unpacks: false },
     Target { name: "results", body: bodies::files::results, unpacks: false },
+    Target { name: "tasks", body: bodies::frames::tasks, unpacks: false },
+    Target { name: "replies", body: bodies::frames::replies, unpacks: false },
 ];
 
 /// Runs the body of a target; for `fuzz/fuzz_targets`.

@@ -22,6 +22,7 @@ use zip::{ZipArchive, ZipWriter, write::SimpleFileOptions};
 use crate::SCISSORS;
 use crate::bodies::checkpoint;
 use crate::bodies::files::{RUN, shapes};
+use crate::bodies::frames;
 use crate::bodies::graphs::DEFLATED;
 use crate::bodies::state::{states, uploads};
 use crate::pickles;
@@ -90,6 +91,9 @@ pub fn write() -> Result<()> {
     let mut bytes = Vec::new();
     message.visit(&mut StateVisitor::saving(&mut bytes))?;
     keep("message", "plain", &bytes)?;
+    for (target, frame) in frames::seeds() {
+        keep(target, "every", &frame)?;
+    }
     cell(place.path())?;
     fs::write(place.path().join("a"), "content")?;
     Checksums::of(place.path(), ["a"])?.write()?;

@@ -3,6 +3,7 @@
 pub(crate) mod checkpoint;
 pub(crate) mod config;
 pub(crate) mod files;
+pub(crate) mod frames;
 pub(crate) mod graphs;
 pub(crate) mod state;
 
