@@ -3,6 +3,7 @@
 use boostfgl_graph::Labels;
 use serde::{Deserialize, Serialize};
 
+use crate::inputs::{check_lengths, check_nodes};
 use crate::metrics::{BUILTIN, MetricRegistry};
 use crate::scores::percent;
 use crate::{Confusion, Error, Group, GroupSizes, GroupTable, Percent, Result, Scores};
@@ -136,26 +137,11 @@ impl Question<'_> {
             ("minority", self.minority.len()),
             ("heterophilous", self.heterophilous.len()),
         ];
-        if let Some((what, length)) = lengths.into_iter().find(|(_, length)| *length != n) {
-            return Err(Error::inconsistent(what, format!("{n} entries, one per node"), &length));
-        }
-
+        check_lengths(n, lengths)?;
+        check_nodes(self.nodes, self.truth, self.prediction)?;
         let mut parts = vec![Vec::new(); self.client_sizes.len()];
         for &node in self.nodes {
-            let v = node as usize;
-            if v >= n {
-                return Err(Error::inconsistent(
-                    "evaluated node",
-                    format!("a node below {n}"),
-                    &node,
-                ));
-            }
-            let (class, classes) = (self.prediction[v], self.truth.classes());
-            if class as usize >= classes {
-                let what = format!("prediction of node {node}");
-                return Err(Error::inconsistent(what, format!("a class below {classes}"), &class));
-            }
-            let client = self.client[v];
+            let client = self.client[node as usize];
             let Some(part) = parts.get_mut(client as usize) else {
                 let expected = format!("a client below {}", self.client_sizes.len());
                 return Err(Error::inconsistent(

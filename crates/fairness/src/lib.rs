@@ -28,6 +28,7 @@ mod evaluate;
 pub mod frame;
 mod group;
 mod headline;
+mod inputs;
 pub mod metrics;
 mod scores;
 pub mod statistics;

@@ -2,6 +2,7 @@
 
 use boostfgl_graph::{GroupColumn, Labels};
 
+use crate::inputs::{check_lengths, check_nodes};
 use crate::{Error, Result};
 
 /// Predictions and everything by which nodes can be grouped. Slices "per node" are indexed by the
@@ -43,11 +44,7 @@ impl Facts<'_> {
         ];
         let columns =
             self.columns.iter().map(|column| (column.name.as_str(), column.of_node.len()));
-        if let Some((what, length)) =
-            lengths.into_iter().chain(columns).find(|(_, length)| *length != n)
-        {
-            return Err(Error::inconsistent(what, format!("{n} entries, one per node"), &length));
-        }
+        check_lengths(n, lengths.into_iter().chain(columns))?;
         for column in self.columns {
             if let Some(value) = column
                 .of_node
@@ -63,21 +60,7 @@ impl Facts<'_> {
                 ));
             }
         }
-        for &node in self.nodes {
-            if node as usize >= n {
-                return Err(Error::inconsistent(
-                    "evaluated node",
-                    format!("a node below {n}"),
-                    &node,
-                ));
-            }
-            let (class, classes) = (self.prediction[node as usize], self.truth.classes());
-            if class as usize >= classes {
-                let what = format!("prediction of node {node}");
-                return Err(Error::inconsistent(what, format!("a class below {classes}"), &class));
-            }
-        }
-        Ok(())
+        check_nodes(self.nodes, self.truth, self.prediction)
     }
 
     /// The evaluated nodes that have a label: node, truth, prediction.

@@ -1,4 +1,4 @@
-//! Reading bytes that nobody has checked yet.
+//! Reading bytes that come from a network.
 
 use crate::{Error, Model, Result, Version};
 use boostfgl_nn::{Real, TensorShape};
