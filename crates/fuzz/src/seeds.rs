@@ -92,7 +92,7 @@ pub fn write() -> Result<()> {
     message.visit(&mut StateVisitor::saving(&mut bytes))?;
     keep("message", "plain", &bytes)?;
     for (target, frame) in frames::seeds() {
-        keep(target, "every", &frame)?;
+        keep(target, "plain", &frame)?;
     }
     cell(place.path())?;
     fs::write(place.path().join("a"), "content")?;
