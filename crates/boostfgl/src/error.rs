@@ -190,6 +190,8 @@ impl Error {
             self,
             Self::Fed(
                 boostfgl_fed::Error::Diverged { .. }
+                    | boostfgl_fed::Error::Failed { .. }
+                    | boostfgl_fed::Error::Lost { .. }
                     | boostfgl_fed::Error::ServerDiverged { .. }
                     | boostfgl_fed::Error::Quorum { .. }
                     | boostfgl_fed::Error::Observer(_)

@@ -178,6 +178,7 @@ fn setup() -> Setup {
         screen: Default::default(),
         aggregation: Default::default(),
         attack: Default::default(),
+        transport: Default::default(),
     }
 }
 

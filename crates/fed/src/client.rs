@@ -1,178 +1,268 @@
-//! One client: its data never leave it, its model does.
+//! One client: a state machine that does tasks. Its data never leave it, its model does.
 //!
-//! `workspace` is the graph with all that is computed on it (`views`, `boosts`, `cache`),
-//! `local_training` one round of training, `state` saving and restoring.
+//! ```text
+//!  Enroll ─► Begin ─► Exchange … Finish ─► ┌ Train ─► (Discard) ─► Evaluate ─► (Keep) ┐ ─► Conclude
+//!                                          └───────────── every round ────────────────┘
+//!                     └─► Restore ─────────────────────────────► Save, between two rounds
+//! ```
+//!
+//! `exchanges` is what comes before the first round, `trainer` a client that has begun, `workspace`
+//! its graph with all that is computed on it (`views`, `boosts`, `cache`), `local_training` one
+//! round of training, `kept` what stays with the client, `state` saving and restoring.
 
 mod boosts;
 mod cache;
+mod exchanges;
+mod kept;
 mod local_training;
 mod state;
 #[cfg(test)]
 mod tests;
+mod trainer;
 mod views;
 mod workspace;
 
+pub(crate) use kept::digest;
 pub(crate) use local_training::length;
+pub(crate) use trainer::{Trainer, argmax};
 
-use crate::Result;
-use crate::client_rule::{ClientContext, ClientRule};
 use crate::local_data::LocalData;
-use crate::round_context::{ModelSource, RoundContext, RunContext};
-use boostfgl_nn::optim::Optimizer;
-use boostfgl_nn::{Params, Pool, Propagation, Real};
-use boostfgl_protocol::Enrolment;
+use crate::methods::{self, MethodContext};
+use crate::run_context::{RoundContext, RunContext};
+use crate::{Error, Result};
+use boostfgl_nn::{Real, StateVisitor, TensorShape};
+use boostfgl_protocol::{
+    Broadcast, Conclusion, Discard, Evaluation, Failure, Frame, Header, Model, Reply, ReplyFrame,
+    Revealed, Roster, Task, TaskFrame, Trial, Update,
+};
+use kept::Kept;
 use std::sync::Arc;
-use workspace::Workspace;
 
-/// A client between rounds.
-pub(crate) struct Client<T: Real> {
-    workspace: Workspace<T>,
-    rule: Box<dyn ClientRule<T>>,
-    optimizer: Box<dyn Optimizer<T>>,
-    /// The model after local training, shared with the update that sends it.
-    local: Arc<Params<T>>,
-    /// The model that the last round started from, if it was the client's own.
-    origin: Option<Params<T>>,
+/// One client of a federation.
+///
+/// Whatever drives it passes [tasks](Task) in the order in which they arrive and sends the replies
+/// back. A task that cannot be done, or that comes at the wrong time, is answered with the reason;
+/// the client then stays as it was.
+pub struct Client<T: Real> {
+    run: Arc<RunContext<T>>,
+    /// The run and the number of the client, as in the first frame that arrived.
+    joined: Option<Header>,
+    stage: Stage<T>,
+    kept: Kept<T>,
+}
+
+/// How far a client is.
+enum Stage<T: Real> {
+    /// Before `Begin`.
+    Waiting(Box<LocalData<T>>),
+    /// Before the first round.
+    Preparing(Box<Trainer<T>>),
+    /// In or between rounds.
+    Training(Box<Trainer<T>>),
+    /// While the stage changes.
+    Changing,
 }
 
 impl<T: Real> Client<T> {
-    pub(crate) fn new(
-        run: &RunContext<T>,
-        data: LocalData<T>,
-        rule: Box<dyn ClientRule<T>>,
-        initial: &Params<T>,
-    ) -> Self {
-        Self {
-            workspace: Workspace::new(run, data, rule.reach()),
-            optimizer: run.setup.optimizer.build(),
-            local: Arc::new(initial.clone()),
-            origin: None,
-            rule,
+    pub(crate) fn new(run: &Arc<RunContext<T>>, data: LocalData<T>) -> Self {
+        let (run, stage) = (Arc::clone(run), Stage::Waiting(Box::new(data)));
+        Self { run, joined: None, stage, kept: Kept::default() }
+    }
+
+    /// Does the tasks of a frame, in order.
+    pub fn receive(&mut self, frame: TaskFrame<T>) -> ReplyFrame<T> {
+        let Frame { header, items } = frame;
+        let joined = *self.joined.get_or_insert(header);
+        let items = match (Header { round: joined.round, ..header }) == joined {
+            true => items.into_iter().map(|task| self.handle(task)).collect(),
+            false => {
+                let error = Error::Misdirected { joined, found: header };
+                items.iter().map(|_| failed(&error)).collect()
+            }
+        };
+        Frame { header, items }
+    }
+
+    /// Does one task.
+    pub fn handle(&mut self, task: Task<T>) -> Reply<T> {
+        self.reply(task).unwrap_or_else(|error| failed(&error))
+    }
+
+    fn reply(&mut self, task: Task<T>) -> Result<Reply<T>> {
+        let name = task.name();
+        match (task, &mut self.stage) {
+            (Task::Enroll, Stage::Waiting(data)) => Ok(Reply::Enrolled(data.enrolment(&self.run))),
+            (Task::Begin(roster), Stage::Waiting(_)) => self.begin(&roster),
+            (Task::Exchange(step), Stage::Preparing(_)) => {
+                self.exchange(step).map(Reply::Exchanged)
+            }
+            (Task::Discard(discard), Stage::Preparing(trainer)) => {
+                trainer.rule.refused(discard.numeric);
+                self.stage = std::mem::replace(&mut self.stage, Stage::Changing).prepared();
+                Ok(Reply::Done)
+            }
+            (Task::Train(broadcast), Stage::Training(trainer)) => {
+                train(&self.run, trainer, &broadcast).map(Reply::Update)
+            }
+            (Task::Discard(Discard { numeric, model }), Stage::Training(trainer)) => {
+                trainer.recover(model.as_ref().map(Model::params), numeric);
+                Ok(Reply::Done)
+            }
+            (Task::Evaluate(trial), Stage::Training(_)) => self.evaluate(&trial),
+            (Task::Keep, Stage::Training(_)) => {
+                self.kept.keep();
+                Ok(Reply::Done)
+            }
+            (Task::Conclude, Stage::Training(_)) => {
+                Ok(Reply::Concluded(Conclusion { digest: self.kept.digest() }))
+            }
+            (Task::Save, Stage::Training(_)) => {
+                let mut state = Vec::new();
+                self.visit(&mut StateVisitor::saving(&mut state))?;
+                Ok(Reply::State(state))
+            }
+            (Task::Restore(state), Stage::Preparing(_)) => {
+                self.visit(&mut StateVisitor::restoring(&state))?;
+                Ok(Reply::Done)
+            }
+            (_, stage) => Err(Error::OutOfOrder { task: name, stage: stage.name() }),
         }
     }
 
-    /// Rebuilds the client on another graph, whose first nodes are those of the old one.
-    pub(crate) fn adopt(self, data: LocalData<T>, run: &RunContext<T>) -> Self {
-        let enrolment = self.workspace.enrolment;
-        let mut client = Self::new(run, data, self.rule, &self.local);
-        client.workspace.enrolment = enrolment;
-        client
-    }
-
-    /// Turns on storage of values that only observers read.
-    pub(crate) fn keep_for_inspection(&mut self) {
-        self.workspace.boosts.keep_for_inspection();
-    }
-
-    /// The parameters that compute in place of `model`, if they differ from it.
-    pub(crate) fn deployed(&mut self, model: ModelSource<'_, T>) -> Option<Params<T>> {
-        self.rule.deploy(model.or_own(&self.local))
-    }
-
-    /// The node weights αᵥ of this round's training, if a boost weighs nodes.
-    pub(crate) fn node_weights(&self) -> Option<&[T]> {
-        self.workspace.boosts.node_weights()
-    }
-
-    /// The messages of this round's training.
-    pub(crate) fn propagation(&self) -> &Propagation<T> {
-        let plain = self.data().inputs.propagation();
-        self.workspace.boosts.last_propagation().unwrap_or(plain)
-    }
-
-    /// What the client said about itself when it joined.
-    pub(crate) fn enrolment(&self) -> &Enrolment {
-        &self.workspace.enrolment
-    }
-
-    pub(crate) fn data(&self) -> &LocalData<T> {
-        &self.workspace.data
-    }
-
-    /// The model after local training.
-    pub(crate) fn local(&self) -> &Params<T> {
-        &self.local
-    }
-
-    /// Whether each update carries a summary for the server.
-    pub(crate) fn summarises(&self) -> bool {
-        self.workspace.boosts.summarises()
-    }
-
-    /// The model that the round started from: `given`, or the client's own.
-    pub(crate) fn started_from<'a>(
-        &'a self,
-        given: Option<&'a Params<T>>,
-    ) -> Option<&'a Params<T>> {
-        given.or(self.origin.as_ref())
-    }
-
-    /// Returns to the model that the round started from, because the update was not used. `afresh`
-    /// means that numbers overflowed, so that the optimiser's state is reset.
-    pub(crate) fn recover(&mut self, given: Option<&Params<T>>, afresh: bool) {
-        let Self { workspace, rule, optimizer, local, origin } = self;
-        if let Some(start) = given.or(origin.as_ref()) {
-            Arc::make_mut(local).copy_from(start);
+    /// Makes the client's side of the method, now that all clients are known.
+    fn begin(&mut self, roster: &Roster) -> Result<Reply<T>> {
+        let Stage::Waiting(data) = &self.stage else { return Ok(Reply::Done) };
+        let run = &self.run;
+        check_roster(roster, data, run)?;
+        let method = MethodContext {
+            setup: &run.setup,
+            initial: &run.initial,
+            backbone: &*run.backbone,
+            clients: roster.able.len(),
+            able: roster.able.clone(),
+            features: data.width(),
+            classes: data.classes(),
+        };
+        let rule = methods::client(&method, data);
+        let class_counts = roster.class_counts.iter().map(|&count| count as usize).collect();
+        if let Stage::Waiting(data) = std::mem::replace(&mut self.stage, Stage::Changing) {
+            let trainer = Trainer::new(&self.run, *data, rule, class_counts);
+            self.stage = Stage::Preparing(Box::new(trainer));
         }
-        workspace.views.training.cache_product(None);
-        rule.refused(afresh);
-        if afresh {
-            optimizer.reset();
+        Ok(Reply::Done)
+    }
+
+    /// Predicts for the client's own nodes.
+    fn evaluate(&mut self, trial: &Trial<T>) -> Result<Reply<T>> {
+        let Self { run, stage: Stage::Training(trainer), kept, .. } = self else {
+            return Ok(Reply::Done);
+        };
+        let model = trial.model.as_ref();
+        let predictions = run.pools.lend(|pool| {
+            let rounds_done = trial.rounds_done as usize;
+            let round = RoundContext { run, rounds_done, model: model.into(), message: None, pool };
+            trainer.predict(&round, trial.starts_next)
+        })?;
+        let (hits, validated) = trainer.validate(&predictions);
+        let own = model.is_none().then(|| Arc::clone(trainer.local()));
+        let revealed = if run.simulated {
+            Some(Revealed { predictions, model: own })
+        } else {
+            kept.evaluated(predictions, own);
+            None
+        };
+        let (hits, validated) = (hits as u64, validated as u64);
+        Ok(Reply::Evaluated(Evaluation { hits, validated, counts: Vec::new(), revealed }))
+    }
+
+    /// The shapes of the run's models, which frames for this client must have.
+    pub fn shapes(&self) -> Vec<TensorShape> {
+        self.run.backbone.shapes()
+    }
+
+    /// The client once it has begun. Simulations look inside.
+    ///
+    /// # Panics
+    /// Before `Begin`.
+    pub(crate) fn trainer(&self) -> &Trainer<T> {
+        match &self.stage {
+            Stage::Preparing(trainer) | Stage::Training(trainer) => trainer,
+            Stage::Waiting(_) | Stage::Changing => unreachable!("a simulation begins first"),
         }
     }
 
-    /// How many exchanges come before the first round.
-    pub(crate) fn exchanges(&self) -> usize {
-        self.rule.exchanges()
-    }
-
-    /// Lets the rule work before the first round.
-    pub(crate) fn prepare<R>(
-        &mut self,
-        run: &RunContext<T>,
-        pool: &Pool<T>,
-        work: impl FnOnce(&mut dyn ClientRule<T>, &ClientContext<'_, T>) -> R,
-    ) -> R {
-        let round =
-            RoundContext { run, rounds_done: 0, model: ModelSource::Own, message: None, pool };
-        work(&mut *self.rule, &self.workspace.context(&round, &self.local))
-    }
-
-    /// The predicted class of each of the client's own nodes under the model of `round`.
-    /// `starts_next` means that the next round starts from the same model, so that its results are
-    /// worth caching.
-    pub(crate) fn predict(
-        &mut self,
-        round: &RoundContext<'_, T>,
-        starts_next: bool,
-    ) -> Result<Vec<u32>> {
-        let Self { workspace, rule, local, .. } = self;
-        let model = round.model.or_own(local);
-        let deployed = rule.deploy(model);
-        let evaluated = deployed.as_ref().unwrap_or(model);
-        workspace.predict(round, &mut **rule, evaluated, starts_next && deployed.is_none())
-    }
-
-    /// How many validation nodes `predictions` gets right, and how many there are.
-    pub(crate) fn validate(&self, predictions: &[u32]) -> (usize, usize) {
-        let validation = &self.data().validation;
-        let hits = validation.iter().filter(|(v, y)| predictions[*v as usize] == *y).count();
-        (hits, validation.len())
-    }
-
-    /// Global ids of the local nodes.
-    pub(crate) fn nodes(&self) -> &[u32] {
-        &self.data().nodes
+    /// The same, to be changed.
+    ///
+    /// # Panics
+    /// Before `Begin`.
+    pub(crate) fn trainer_mut(&mut self) -> &mut Trainer<T> {
+        match &mut self.stage {
+            Stage::Preparing(trainer) | Stage::Training(trainer) => trainer,
+            Stage::Waiting(_) | Stage::Changing => unreachable!("a simulation begins first"),
+        }
     }
 }
 
-/// The first of the largest.
-pub(crate) fn argmax<T: Real>(row: &[T]) -> u32 {
-    let mut best = 0;
-    for (c, x) in row.iter().enumerate() {
-        if *x > row[best] {
-            best = c;
+/// One round of local training. A client whose training fails returns to where it started.
+fn train<T: Real>(
+    run: &RunContext<T>,
+    trainer: &mut Trainer<T>,
+    broadcast: &Broadcast<T>,
+) -> Result<Update<T>> {
+    let Broadcast { rounds_done, model, message } = broadcast;
+    let update = run.pools.lend(|pool| {
+        let (rounds_done, message) = (*rounds_done as usize, message.as_deref());
+        let model = model.as_ref().into();
+        trainer.train(&RoundContext { run, rounds_done, model, message, pool })
+    });
+    if update.is_err() {
+        trainer.recover(model.as_ref().map(Model::params), true);
+    }
+    update
+}
+
+/// The reply to a task that could not be done.
+fn failed<T: Real>(error: &Error) -> Reply<T> {
+    Reply::Failed(Failure { reason: error.to_string(), advice: error.advice().to_owned() })
+}
+
+/// Checks what the server says about the clients: it arrives from a network.
+fn check_roster<T: Real>(roster: &Roster, data: &LocalData<T>, run: &RunContext<T>) -> Result<()> {
+    let Roster { client, able, class_counts } = roster;
+    let counts = if run.counts_classes() { data.classes() } else { 0 };
+    let can_train = data.training_nodes() > 0;
+    if able.get(*client as usize) == Some(&can_train) && class_counts.len() == counts {
+        return Ok(());
+    }
+    Err(Error::Roster {
+        expected: format!(
+            "a list of clients in which this one {} training nodes, and {counts} class counts",
+            if can_train { "has" } else { "has no" }
+        ),
+        found: format!(
+            "client {client} of {}, and {} class counts",
+            able.len(),
+            class_counts.len()
+        ),
+    })
+}
+
+impl<T: Real> Stage<T> {
+    /// What it is, for errors.
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Waiting(_) => "before it has begun",
+            Self::Preparing(_) => "before its first round",
+            Self::Training(_) => "in a round",
+            Self::Changing => "after an error",
         }
     }
-    best as u32
+
+    /// The stage after the preparation.
+    fn prepared(self) -> Self {
+        match self {
+            Self::Preparing(trainer) => Self::Training(trainer),
+            other => other,
+        }
+    }
 }

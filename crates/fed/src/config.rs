@@ -30,6 +30,17 @@ pub struct Protocol {
     pub loss: Reduction,
 }
 
+/// How messages cross between the server and its clients.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Transport {
+    /// As values in one process, without copies.
+    #[default]
+    InProcess,
+    /// Encoded and decoded in both directions, as between machines.
+    Loopback,
+}
+
 impl Default for Protocol {
     fn default() -> Self {
         Self {

@@ -1,6 +1,7 @@
 //! Errors of a federated run.
 
 use crate::screen::{Reason, Refusal};
+use boostfgl_protocol::Header;
 
 /// Shorthand for results of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -68,6 +69,71 @@ pub enum Error {
         /// In which round, from 1.
         round: usize,
         /// What is wrong with it.
+        reason: Reason,
+    },
+
+    /// A frame of another run or client.
+    #[error(
+        "expected a frame for client {} of run {}, found one for client {} of run {}",
+        joined.client, joined.run, found.client, found.run
+    )]
+    Misdirected {
+        /// What the client belongs to.
+        joined: Header,
+        /// What the frame is for.
+        found: Header,
+    },
+
+    /// A task that the client cannot do now.
+    #[error("expected a task that a client can do {stage}, found {task}")]
+    OutOfOrder {
+        /// What the server asked.
+        task: &'static str,
+        /// How far the client is.
+        stage: &'static str,
+    },
+
+    /// What the server says about the clients cannot be true.
+    #[error("what the server says about the clients: expected {expected}, found {found}")]
+    Roster {
+        /// What the client expects.
+        expected: String,
+        /// What the server says.
+        found: String,
+    },
+
+    /// A client that does not fit the others or the server.
+    #[error("client {client} cannot join: {what}: expected {expected}, found {found}")]
+    Disagreement {
+        /// Which client.
+        client: usize,
+        /// What differs.
+        what: &'static str,
+        /// What the others have.
+        expected: String,
+        /// What it has.
+        found: String,
+    },
+
+    /// A client could not do a task that the run depends on.
+    #[error("{reason}")]
+    Failed {
+        /// Which client.
+        client: usize,
+        /// What it says.
+        reason: String,
+        /// What can be done about it, in its words.
+        advice: String,
+    },
+
+    /// A client that the run depends on gave no usable reply.
+    #[error("client {client}, {stage}: {reason}")]
+    Lost {
+        /// Which client.
+        client: usize,
+        /// What it was asked.
+        stage: &'static str,
+        /// Why its reply cannot be used.
         reason: Reason,
     },
 
@@ -169,7 +235,7 @@ impl Error {
     }
 
     /// What the user can do about it, in one sentence.
-    pub fn advice(&self) -> &'static str {
+    pub fn advice(&self) -> &str {
         match self {
             Self::Unknown { kind: "method", .. } => "`boostfgl methods` lists every method.",
             Self::Unknown { .. } => {
@@ -187,7 +253,15 @@ impl Error {
             Self::Diverged { .. } => {
                 "Lower the learning rate (optimizer.learning_rate), or check the features' scale."
             }
-            Self::Broadcast { .. } => {
+            Self::Failed { advice, .. } => advice,
+            Self::Lost { .. } => "See what happened to that client, and resume the run.",
+            Self::Misdirected { .. } | Self::OutOfOrder { .. } => {
+                "Start clients and server of a run together, or resume all of them."
+            }
+            Self::Disagreement { .. } => {
+                "Give all clients the same settings, features and classes."
+            }
+            Self::Broadcast { .. } | Self::Roster { .. } => {
                 "Use the same method, settings and version of boostfgl on server and clients."
             }
             Self::ServerDiverged { .. } => {

@@ -1,28 +1,25 @@
-//! The federation: clients and server, ready to run.
+//! A simulated federation: a server and all of its clients in one process, ready to run.
 //!
-//! `round` is a single round, `inspection` what observers may see of it.
+//! It drives the two state machines as any other program would, and looks inside the clients where
+//! observers ask for it: `inspection`. Nothing else here knows more than the server.
 
 mod inspection;
-mod round;
 
-pub(crate) use round::Done;
-
-use crate::attack::{self, Attack};
-use crate::boost::{Boost, BoostConfig, Registry, ServerBoost, Stacked};
+use crate::boost::{Boost, BoostConfig, Registry};
 use crate::client::Client;
-use crate::config::{Model, Optimizer, Protocol};
+use crate::config::{Model, Optimizer, Protocol, Transport};
+use crate::layers::{self, Crossing, Outbound};
 use crate::local_data::LocalData;
-use crate::methods::{self, MethodConfigs, MethodContext, MethodInfo, ServerRule};
+use crate::methods::{self, Layout, MethodConfigs, MethodInfo};
 use crate::observer::Observer;
-use crate::round_context::{RoundContext, RunContext};
-use crate::screen::{self, Refusal, Screen};
+use crate::run_context::{Pools, RunContext};
+use crate::server::{Enrolling, Running, Server};
 use crate::training::Trace;
-use crate::{Error, Message, Result, aggregate};
+use crate::transport::{Arrival, Ask, exchange};
+use crate::{Next, Result, aggregate, attack, screen};
 use boostfgl_nn::backbones::{self, Architecture, Backbone};
-use boostfgl_nn::{Params, Pool, Real, StateVisitor};
-use boostfgl_protocol::Enrolment;
-use rayon::prelude::*;
-use std::sync::{Arc, Mutex};
+use boostfgl_nn::{Params, Real, StateVisitor};
+use std::sync::Arc;
 
 /// All settings of a run, without the data.
 #[derive(Clone, Debug)]
@@ -49,6 +46,8 @@ pub struct Setup {
     pub aggregation: aggregate::Config,
     /// Simulated malicious clients, for tests and experiments.
     pub attack: attack::Config,
+    /// How messages cross between server and clients; it changes no digit.
+    pub transport: Transport,
 }
 
 impl Setup {
@@ -62,32 +61,26 @@ impl Setup {
         self.screen.check()?;
         self.attack.check()
     }
-}
 
-/// Changes a message on its way to the server.
-pub(crate) type Tamper<T> = Box<dyn FnOnce(&mut Message<T>) + Send + Sync>;
+    /// BLAKE3 of everything that both sides must agree on. Two programs of the same version write
+    /// the same settings in the same way.
+    fn digest(&self) -> [u8; 32] {
+        let Self { seed, method, protocol, model, optimizer, boost, methods, screen, .. } = self;
+        let method = method.name;
+        let boosts: Vec<&str> = self.boosts.iter().map(|boost| boost.name()).collect();
+        let settings = (seed, method, boosts, protocol, model, optimizer, boost, methods, screen);
+        let version = env!("CARGO_PKG_VERSION");
+        *blake3::hash(format!("{version} {settings:?}").as_bytes()).as_bytes()
+    }
+}
 
 /// A federation that is ready to run.
 pub struct Federation<T: Real> {
-    pub(crate) context: RunContext<T>,
+    pub(crate) run: Arc<RunContext<T>>,
+    pub(crate) server: Running<T>,
     pub(crate) clients: Vec<Client<T>>,
-    pub(crate) server: Box<dyn ServerRule<T>>,
-    server_boosts: Stacked<T>,
-    screen: Screen,
-    attack: Option<Attack<T>>,
-    /// A change of one client's message in the next round, for tests of the server.
-    pub(crate) tampered: Option<(usize, Tamper<T>)>,
-    /// One per worker: buffers are shared by the clients that a thread happens to run.
-    pub(crate) pools: Mutex<Vec<Pool<T>>>,
-    parameters: usize,
-    /// What clients said about themselves when they joined.
-    pub(crate) enrolled: Vec<Enrolment>,
-    /// Whether every update has a fairness summary.
-    summaries: bool,
-    /// Whether observers ask for the inside of every round.
-    pub(crate) inspected: bool,
-    /// Clients whose preparation failed; reported with round 1.
-    pub(crate) unprepared: Vec<Refusal>,
+    /// Layers on the way of updates, such as attacks.
+    pub(crate) outbound: Vec<Box<dyn Outbound<T>>>,
     pub(crate) nodes: usize,
 }
 
@@ -100,10 +93,17 @@ pub struct Outcome<T> {
     pub models: Vec<Params<T>>,
     /// Its predicted class of every node of the global graph.
     pub predictions: Vec<u32>,
-    /// Bytes sent by all clients together.
+    /// Bytes that the method sent, from all clients together.
     pub bytes_up: u64,
-    /// Bytes received by all clients together.
+    /// Bytes that the method sent to all clients together.
     pub bytes_down: u64,
+    /// Bytes of all frames from the clients.
+    pub framed_up: u64,
+    /// Bytes of all frames to the clients.
+    pub framed_down: u64,
+    /// BLAKE3 of the server's models and of what each client has: its own model and its
+    /// predictions. It is the same wherever the clients are.
+    pub federation_digest: String,
     /// How training developed.
     pub trace: Trace,
 }
@@ -127,16 +127,10 @@ impl<T: Real> Federation<T> {
         data: Vec<LocalData<T>>,
         registry: &Registry<T>,
     ) -> Result<Self> {
-        setup.model.check()?;
-        let architecture = Architecture {
-            inputs: data.first().map_or(0, LocalData::width),
-            hidden: setup.model.hidden,
-            classes: data.first().map_or(0, LocalData::classes),
-            layers: setup.model.layers,
-        };
-        let backbone = backbones::build::<T>(&setup.model.backbone, architecture)?;
-        let initial = Params::glorot(&backbone.shapes(), setup.seed);
-        Self::assemble(setup, data, backbone, &initial, registry)
+        let (features, classes) =
+            data.first().map_or((0, 0), |data| (data.width(), data.classes()));
+        let run = RunContext::new(setup, (features, classes), registry)?;
+        Self::assemble(RunContext { simulated: true, ..run }, data)
     }
 
     /// Like [`Federation::new`], starting from a given model.
@@ -149,87 +143,44 @@ impl<T: Real> Federation<T> {
         backbone: Box<dyn Backbone<T>>,
         initial: &Params<T>,
     ) -> Result<Self> {
-        Self::assemble(setup, data, backbone, initial, &Registry::builtin())
+        let run = RunContext::from_model(setup, backbone, initial.clone(), &Registry::builtin())?;
+        Self::assemble(RunContext { simulated: true, ..run }, data)
     }
 
-    fn assemble(
-        setup: Setup,
-        mut data: Vec<LocalData<T>>,
-        backbone: Box<dyn Backbone<T>>,
-        initial: &Params<T>,
-        registry: &Registry<T>,
-    ) -> Result<Self> {
-        setup.check_ranges()?;
-        methods::check(setup.method, &setup.boosts, &setup.model, backbone.plan())?;
-        let enrolled: Vec<Enrolment> = data.iter().map(LocalData::enrolment).collect();
-        let able: Vec<bool> = enrolled.iter().map(|client| client.training > 0).collect();
-        let taking_part = setup.protocol.taking_part(able.iter().filter(|able| **able).count());
-        methods::check_rule(setup.method, setup.aggregation, taking_part)?;
+    /// Lets the clients join a server.
+    fn assemble(run: RunContext<T>, mut data: Vec<LocalData<T>>) -> Result<Self> {
+        let setup = &run.setup;
         let attackers = methods::attackers(setup.method, &setup.attack, data.len())?;
         if setup.attack.kind.mislabels() {
             attackers.iter().for_each(|&k| data[k].mislabel());
         }
-        check_data(&setup, &data)?;
-        let method = MethodContext {
-            setup: &setup,
-            initial,
-            backbone: &*backbone,
-            clients: data.len(),
-            able,
-            features: data[0].width(),
-            classes: data[0].classes(),
-            archive: Arc::default(),
-        };
-        let server = methods::server(&method);
-        let rules: Vec<_> = data.iter().map(|data| methods::client(&method, data)).collect();
         let nodes = data.iter().map(LocalData::len).sum();
-        let class_counts = class_counts(&enrolled);
-        let boosts = registry.active(&setup.boosts);
-        let context = RunContext { boosts, class_counts, setup, backbone };
-        let clients: Vec<Client<T>> = data
-            .into_par_iter()
-            .zip(rules)
-            .map(|(data, rule)| Client::new(&context, data, rule, initial))
-            .collect();
-        let setup = &context.setup;
-        let server_sides = context.boosts.iter().filter_map(|boost| boost.server(&setup.boost));
-        Ok(Self {
-            parameters: initial.count(),
-            enrolled,
-            summaries: clients.iter().any(Client::summarises),
-            inspected: false,
-            pools: Mutex::new(Vec::new()),
-            screen: Screen::new(&setup.screen, clients.len()),
-            attack: Attack::new(&setup.attack, attackers, clients.len()),
-            tampered: None,
-            server_boosts: Stacked::new(server_sides.collect()),
-            context,
-            clients,
-            server,
-            unprepared: Vec::new(),
-            nodes,
-        })
+        let (transport, run) = (run.setup.transport, Arc::new(run));
+        let mut clients: Vec<Client<T>> =
+            data.into_iter().map(|data| Client::new(&run, data)).collect();
+        let mut enrolling = Enrolling::new(&run, clients.len());
+        let ask = enrolling.next();
+        let server = enrolling.hear(exchange(transport, &mut clients, &mut |_, _| {}, ask))?;
+        let outbound = layers::outbound(&server, attackers);
+        let mut federation = Self { run, server, clients, outbound, nodes };
+        // Every client now learns of the others.
+        federation.exchange()?;
+        Ok(federation)
     }
 
     /// The settings of the run.
     pub(crate) fn setup(&self) -> &Setup {
-        &self.context.setup
+        &self.run.setup
     }
 
     /// Number of parameters P.
     pub fn parameters(&self) -> usize {
-        self.parameters
-    }
-
-    /// Number of classes C.
-    pub(crate) fn classes(&self) -> usize {
-        self.context.class_counts.len()
+        self.run.initial.count()
     }
 
     /// Number of rounds: those of the protocol and those that the method adds.
     pub fn rounds(&self) -> usize {
-        let setup = self.setup();
-        setup.protocol.rounds + (setup.method.further_rounds)(&setup.methods)
+        self.run.rounds()
     }
 
     /// Runs all rounds.
@@ -244,101 +195,117 @@ impl<T: Real> Federation<T> {
         Ok(training.finish())
     }
 
+    /// One exchange: what the server asks, and what becomes of it.
+    pub(crate) fn exchange(&mut self) -> Result<()> {
+        let Next::Ask(ask) = self.server.next() else { return Ok(()) };
+        let arrivals = self.carry(ask);
+        self.server.hear(arrivals)
+    }
+
+    fn carry(&mut self, ask: Ask<T>) -> Vec<Arrival<T>> {
+        let Self { run, server, clients, outbound, .. } = self;
+        let layers = &mut |clients: &[Client<T>], arrivals: &mut Vec<Arrival<T>>| {
+            let crossing = Crossing { server, clients };
+            outbound.iter_mut().for_each(|layer| layer.outbound(&crossing, arrivals));
+        };
+        exchange(run.setup.transport, clients, layers, ask)
+    }
+
     /// Saves the state of clients and server, or restores it in a federation that has done no
     /// round.
     pub(crate) fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
-        visitor.within("server", |visitor| self.server.visit(visitor))?;
-        self.server_boosts.visit(visitor)?;
-        let clients = std::mem::take(&mut self.clients);
-        for (k, client) in clients.into_iter().enumerate() {
-            let client = visitor.within(&format!("client {k}"), |visitor| {
-                let mut client = client.visit_graph(&self.context, visitor)?;
-                client.visit(&self.context, visitor)?;
-                Ok(client)
-            })?;
-            self.clients.push(client);
+        self.server.visit(visitor)?;
+        for (k, client) in self.clients.iter_mut().enumerate() {
+            visitor.within(&format!("client {k}"), |visitor| client.visit(visitor))?;
         }
-        visitor.visit("screen", &mut self.screen)?;
-        let model = self.clients[0].local();
-        match &mut self.attack {
-            Some(attack) => visitor.within("attack", |visitor| attack.visit(model, visitor)),
-            None => Ok(()),
+        let Self { run, outbound, .. } = self;
+        visitor.within("layers", |visitor| {
+            outbound.iter_mut().try_for_each(|layer| layer.visit(&run.initial, visitor))
+        })
+    }
+}
+
+impl<T: Real> Server<T> {
+    /// A server for clients that are somewhere else, with its settings and the number of features,
+    /// classes and clients.
+    ///
+    /// # Errors
+    /// If a setting is out of range, the backbone is unknown, or the settings are those of a
+    /// simulation.
+    pub fn for_clients(
+        setup: Setup,
+        (features, classes): (usize, usize),
+        clients: usize,
+        registry: &Registry<T>,
+    ) -> Result<Self> {
+        let run = RunContext::between_machines(setup, (features, classes), registry)?;
+        Ok(Self::new(Enrolling::new(&Arc::new(run), clients)))
+    }
+}
+
+impl<T: Real> Client<T> {
+    /// A client of a server that is somewhere else, with the settings of that server.
+    ///
+    /// # Errors
+    /// As [`Server::for_clients`].
+    pub fn of_server(setup: Setup, data: LocalData<T>, registry: &Registry<T>) -> Result<Self> {
+        let sizes = (data.width(), data.classes());
+        let run = RunContext::between_machines(setup, sizes, registry)?;
+        Ok(Self::new(&Arc::new(run), data))
+    }
+}
+
+impl<T: Real> RunContext<T> {
+    /// What every side of a run starts from.
+    fn new(
+        setup: Setup,
+        (features, classes): (usize, usize),
+        registry: &Registry<T>,
+    ) -> Result<Self> {
+        setup.model.check()?;
+        let (hidden, layers) = (setup.model.hidden, setup.model.layers);
+        let architecture = Architecture { inputs: features, hidden, classes, layers };
+        let backbone = backbones::build::<T>(&setup.model.backbone, architecture)?;
+        let initial = Params::glorot(&backbone.shapes(), setup.seed);
+        Self::from_model(setup, backbone, initial, registry)
+    }
+
+    fn from_model(
+        setup: Setup,
+        backbone: Box<dyn Backbone<T>>,
+        initial: Params<T>,
+        registry: &Registry<T>,
+    ) -> Result<Self> {
+        setup.check_ranges()?;
+        methods::check(setup.method, &setup.boosts, &setup.model, backbone.plan())?;
+        Ok(Self {
+            settings: setup.digest(),
+            backbone,
+            initial: Arc::new(initial),
+            boosts: registry.active(&setup.boosts),
+            simulated: false,
+            pools: Pools::default(),
+            setup,
+        })
+    }
+
+    /// The same for sides that are not in one process.
+    fn between_machines(
+        setup: Setup,
+        sizes: (usize, usize),
+        registry: &Registry<T>,
+    ) -> Result<Self> {
+        if setup.attack.kind != attack::Kind::None {
+            let key = "attack.kind";
+            let (expected, found) =
+                ("none outside of a simulation", format!("{:?}", setup.attack.kind));
+            return Err(crate::Error::Setting { key, expected: expected.into(), found });
         }
-    }
-
-    /// Predictions for every node of the global graph, and the accuracy on validation nodes.
-    pub(crate) fn evaluate(&mut self, round: usize) -> Result<(Vec<u32>, Option<f64>)> {
-        let Self { context, clients, server, pools, .. } = self;
-        let predict = |(k, client): (usize, &mut Client<T>)| {
-            let pool = borrow(pools);
-            let model = server.evaluated(k);
-            let starts_next = match (model, server.start(k)) {
-                (Some(model), Some(start)) => model.version() == start.version(),
-                (None, None) => true,
-                _ => false,
-            };
-            let model = model.into();
-            let evaluation = RoundContext {
-                run: context,
-                rounds_done: round,
-                model,
-                message: None,
-                pool: &pool,
-            };
-            let predictions = client.predict(&evaluation, starts_next);
-            give_back(pools, pool);
-            predictions
-        };
-        let local: Vec<Result<Vec<u32>>> =
-            clients.par_iter_mut().enumerate().map(predict).collect();
-        let mut global = vec![0u32; self.nodes];
-        let (mut hits, mut total) = (0, 0);
-        for (client, local) in clients.iter().zip(local) {
-            let predictions = local?;
-            let validated = client.validate(&predictions);
-            for (&v, class) in client.nodes().iter().zip(predictions) {
-                global[v as usize] = class;
-            }
-            hits += validated.0;
-            total += validated.1;
+        if setup.method.layout == Layout::Whole {
+            let reason = "one place holds all data: there are no clients";
+            let (method, what) = (setup.method.name, "clients on other machines".into());
+            return Err(crate::Error::Refused { method, what, reason });
         }
-        Ok((global, (total > 0).then(|| hits as f64 / total as f64)))
-    }
-}
-
-/// Checks that there is something to train on and something to train with.
-fn check_data<T: Real>(setup: &Setup, data: &[LocalData<T>]) -> Result<()> {
-    if data.iter().all(|data| data.training_nodes() == 0) {
-        return Err(Error::NothingToTrain);
-    }
-    if data[0].width() == 0 {
-        let reason = "its nodes have no features, from which every network here starts";
-        return Err(Error::Refused {
-            method: setup.method.name,
-            what: "these data".into(),
-            reason,
-        });
-    }
-    Ok(())
-}
-
-/// Training nodes of each class, of all clients together.
-fn class_counts(enrolled: &[Enrolment]) -> Vec<usize> {
-    let mut counts = vec![0usize; enrolled[0].class_counts.len()];
-    for client in enrolled {
-        counts.iter_mut().zip(&client.class_counts).for_each(|(sum, n)| *sum += *n as usize);
-    }
-    counts
-}
-
-/// Takes a pool of buffers that no thread uses, or makes one.
-pub(crate) fn borrow<T: Real>(pools: &Mutex<Vec<Pool<T>>>) -> Pool<T> {
-    pools.lock().ok().and_then(|mut pools| pools.pop()).unwrap_or_default()
-}
-
-/// Gives a pool back for the next client.
-pub(crate) fn give_back<T: Real>(pools: &Mutex<Vec<Pool<T>>>, pool: Pool<T>) {
-    if let Ok(mut pools) = pools.lock() {
-        pools.push(pool);
+        Self::new(setup, sizes, registry)
     }
 }

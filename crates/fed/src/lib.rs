@@ -32,19 +32,21 @@ mod error;
 mod federation;
 #[cfg(all(debug_assertions, not(test)))]
 mod instantiate;
+mod layers;
 mod local_data;
 pub mod methods;
 mod noise_occasion;
 mod observer;
-mod preparation;
-mod round_context;
+mod run_context;
 pub mod screen;
-mod shared_models;
+mod server;
 mod submission;
 mod training;
+pub mod transport;
 
 pub use aggregate::{Combination, Contribution, Rule};
 pub use boostfgl_protocol::{Message, Model};
+pub use client::Client;
 pub use client_rule::{
     BroadcastForm, ClientContext, ClientRule, PersonalModel, PreparationHooks, RuleState,
     StateContext, TrainingHooks, Upload,
@@ -55,4 +57,5 @@ pub use local_data::LocalData;
 pub use noise_occasion::Occasion;
 pub use observer::{ClientRecord, Inspected, Inspection, Observer, ObserverResult, RoundRecord};
 pub use screen::{Reason, Refusal};
+pub use server::{Event, Next, RoundEvaluation, RoundReport, Server};
 pub use training::{Snapshot, Trace, Training};

@@ -1,5 +1,6 @@
 //! The data of one client, which never leave it.
 
+use crate::run_context::RunContext;
 use boostfgl_graph::{Adjacency, Role};
 use boostfgl_nn::{Inputs, Matrix, Operator, Real};
 use boostfgl_partition::ClientGraph;
@@ -74,15 +75,17 @@ impl<T: Real> LocalData<T> {
         }
     }
 
-    /// What the client says about itself when it joins.
-    pub(crate) fn enrolment(&self) -> Enrolment {
-        let counts = self.training_counts();
+    /// What the client says about itself when it joins this run.
+    pub(crate) fn enrolment(&self, run: &RunContext<T>) -> Enrolment {
+        let counts = if run.counts_classes() { self.training_counts() } else { Vec::new() };
         Enrolment {
             nodes: self.own as u64,
             training: self.training.len() as u64,
             validation: self.validation.len() as u64,
             arcs: self.adjacency.arcs() as u64,
             features: self.width() as u32,
+            classes: self.classes as u32,
+            settings: run.settings,
             class_counts: counts.into_iter().map(|count| count as u64).collect(),
         }
     }

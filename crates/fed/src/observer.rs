@@ -23,10 +23,16 @@ pub struct ClientRecord {
     pub trust: Option<f64>,
     /// The fairness gap that it sent, under model boosting.
     pub gap: Option<f64>,
-    /// Bytes it sent.
+    /// Bytes that the method sent: models, messages, sizes and summaries.
     pub bytes_up: u64,
-    /// Bytes it received.
+    /// Bytes that the method sent to it.
     pub bytes_down: u64,
+    /// Bytes of the frame that it sent: the former with headers, shapes and facts about training.
+    #[serde(default)]
+    pub framed_up: u64,
+    /// Bytes of the frame that it received.
+    #[serde(default)]
+    pub framed_down: u64,
     /// Seconds its local work took.
     pub seconds: f64,
 }

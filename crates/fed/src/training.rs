@@ -1,12 +1,14 @@
 //! The training loop. It can be stopped after any round and resumed to the same digits.
 
-use crate::client::Client;
-use crate::config::ReportedRound;
-use crate::federation::{Done, Federation, Outcome};
+use crate::client;
+use crate::federation::{Federation, Outcome};
+use crate::layers::Tamper;
 use crate::observer::{Observer, RoundRecord};
+use crate::server::{Event, RoundEvaluation, RoundReport, federation_digest};
 use crate::{Error, Result};
 use boostfgl_nn::{Params, Real, StateVisitor, Stateful};
-use boostfgl_protocol::Message;
+use boostfgl_protocol::{Evaluation, Message, Revealed};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// A federation between two rounds.
@@ -21,10 +23,6 @@ use std::time::Instant;
 /// round.
 pub struct Training<T: Real> {
     federation: Federation<T>,
-    /// Rounds done.
-    done: usize,
-    /// Bytes sent and received by all clients.
-    bytes: (u64, u64),
     /// The round to report, as far as it is known.
     reported: Option<Outcome<T>>,
     trace: Trace,
@@ -38,16 +36,16 @@ impl<T: Real> Federation<T> {
     /// If all clients of a round diverge, fewer updates than the quorum can be used, or an observer
     /// returns an error.
     pub fn begin(mut self, observers: &mut [&mut dyn Observer<T>]) -> Result<Training<T>> {
-        let bytes = self.prepare(observers)?;
-        Ok(Training {
-            federation: self,
-            done: 0,
-            bytes,
-            reported: None,
-            trace: Trace::default(),
-            inspected: false,
+        while !self.server.is_prepared() {
+            self.exchange()?;
+            while let Some(event) = self.server.event() {
+                let Event::Prepared { done, total } = event else { continue };
+                for observer in observers.iter_mut() {
+                    observer.preparing(done, total).map_err(Error::Observer)?;
+                }
+            }
         }
-        .with_observers(observers))
+        Ok(Training::new(self).with_observers(observers))
     }
 
     /// Resumes from a state saved by [`Training::visit`], in a federation of the same setup and
@@ -60,33 +58,36 @@ impl<T: Real> Federation<T> {
         visitor: &mut StateVisitor<'_>,
         observers: &mut [&mut dyn Observer<T>],
     ) -> Result<Training<T>> {
-        let (bytes, trace) = ((0, 0), Trace::default());
-        let mut training =
-            Training { federation: self, done: 0, bytes, reported: None, trace, inspected: false };
+        let mut training = Training::new(self);
         training.visit(visitor)?;
         Ok(training.with_observers(observers))
     }
 }
 
 impl<T: Real> Training<T> {
+    fn new(federation: Federation<T>) -> Self {
+        Self { federation, reported: None, trace: Trace::default(), inspected: false }
+    }
+
     /// Makes clients store the values that these observers read.
     fn with_observers(mut self, observers: &[&mut dyn Observer<T>]) -> Self {
         self.inspected = observers.iter().any(|o| o.inspects());
         if self.inspected {
-            self.federation.inspected = true;
-            self.federation.clients.iter_mut().for_each(Client::keep_for_inspection);
+            self.federation.server.keeps_models = true;
+            let clients = self.federation.clients.iter_mut();
+            clients.for_each(|client| client.trainer_mut().keep_for_inspection());
         }
         self
     }
 
     /// Rounds done.
     pub fn done(&self) -> usize {
-        self.done
+        self.federation.server.done()
     }
 
     /// Whether no round is left.
     pub fn is_over(&self) -> bool {
-        self.done >= self.federation.rounds()
+        self.done() >= self.federation.rounds()
     }
 
     /// Applies `change` to the message of `client` in the next round, on its way to the server. For
@@ -106,7 +107,7 @@ impl<T: Real> Training<T> {
         client: usize,
         change: impl FnOnce(&mut Message<T>) + Send + Sync + 'static,
     ) {
-        self.federation.tampered = Some((client, Box::new(change)));
+        self.federation.outbound.push(Box::new(Tamper::new(client, change)));
     }
 
     /// One round, unless none is left.
@@ -119,81 +120,91 @@ impl<T: Real> Training<T> {
             return Ok(());
         }
         let started = Instant::now();
-        let (round, rounds) = (self.done + 1, self.federation.rounds());
+        let (round, rounds) = (self.done() + 1, self.federation.rounds());
         let federation = &mut self.federation;
         // Rounds that the method adds train modules of its own: the network does not change.
         let starts = (self.inspected && round <= federation.setup().protocol.rounds)
             .then(|| federation.starts());
         let mut aside = started.elapsed();
-        let done = federation.round(round)?;
+        while federation.server.settling().is_none() {
+            federation.exchange()?;
+        }
         if let Some(starts) = starts {
             let stopped = Instant::now();
-            federation.inspect(round, &starts, &done, observers);
+            federation.inspect(&starts, observers);
             aside += stopped.elapsed();
         }
-        let Done { records, refused, .. } = done;
-        self.bytes.0 += records.iter().map(|r| r.bytes_up).sum::<u64>();
-        self.bytes.1 += records.iter().map(|r| r.bytes_down).sum::<u64>();
-        let due = round % federation.setup().protocol.eval_every == 0 || round == rounds;
-        let evaluation = due.then(|| federation.evaluate(round)).transpose()?;
+        let report = loop {
+            federation.exchange()?;
+            if let Some(Event::Round(report)) = federation.server.event() {
+                break report;
+            }
+        };
+        let RoundReport { loss, clients, refused, evaluation, .. } = report;
+        let predictions = evaluation.as_ref().map(|evaluation| self.predictions(evaluation));
         let record = RoundRecord {
             round,
             rounds,
-            loss: federation.mean_loss(&records),
-            clients: &records,
+            loss,
+            clients: &clients,
             refused: &refused,
-            predictions: evaluation.as_ref().map(|(predictions, _)| predictions.as_slice()),
-            val_accuracy: evaluation.as_ref().and_then(|(_, accuracy)| *accuracy),
+            predictions: predictions.as_deref(),
+            val_accuracy: evaluation.as_ref().and_then(|evaluation| evaluation.val_accuracy),
             seconds: started.elapsed().saturating_sub(aside).as_secs_f64(),
         };
         for observer in observers.iter_mut() {
             observer.round(&record).map_err(Error::Observer)?;
         }
         self.trace.losses.push(record.loss);
-        if let Some((predictions, accuracy)) = evaluation {
-            self.record(round, predictions, accuracy);
+        if let (Some(evaluation), Some(predictions)) = (evaluation, predictions) {
+            self.record(round, evaluation, predictions);
         }
-        self.done = round;
         Ok(())
+    }
+
+    /// The predicted class of every node of the global graph, from those of the clients.
+    fn predictions(&self, evaluation: &RoundEvaluation<T>) -> Vec<u32> {
+        let mut global = vec![0u32; self.federation.nodes];
+        for (client, found) in &evaluation.clients {
+            let nodes = self.federation.clients[*client].trainer().nodes();
+            let predicted = found.revealed.iter().flat_map(|revealed| &revealed.predictions);
+            nodes.iter().zip(predicted).for_each(|(&v, &class)| global[v as usize] = class);
+        }
+        global
     }
 
     /// Records an evaluated round: as the last, as the best on validation nodes so far, as the one
     /// to report.
-    fn record(&mut self, round: usize, predictions: Vec<u32>, accuracy: Option<f64>) {
-        let last = round == self.federation.rounds();
-        let so_far = self.trace.best_val.as_ref().and_then(|best| best.val_accuracy);
-        let best = accuracy.is_some_and(|found| so_far.is_none_or(|so_far| found > so_far))
-            && self.may_be_best(round);
-        let reported = match self.federation.setup().protocol.report {
-            ReportedRound::Last => last,
-            // Without validation nodes no round is the best: then the last one is reported.
-            ReportedRound::BestVal => best || (last && self.trace.best_val.is_none()),
-        };
-        if best {
-            self.trace.best_val = Some(Snapshot::new(round, accuracy, &predictions));
+    fn record(&mut self, round: usize, evaluation: RoundEvaluation<T>, predictions: Vec<u32>) {
+        let RoundEvaluation { val_accuracy, clients, is_best, is_last, is_reported } = evaluation;
+        if is_best {
+            self.trace.best_val = Some(Snapshot::new(round, val_accuracy, &predictions));
         }
-        if last {
-            self.trace.last = Some(Snapshot::new(round, accuracy, &predictions));
+        if is_last {
+            self.trace.last = Some(Snapshot::new(round, val_accuracy, &predictions));
         }
-        if reported {
-            let models = match self.federation.server.models() {
-                none if none.is_empty() => {
-                    self.federation.clients.iter().map(|c| c.local().clone()).collect()
-                }
+        if is_reported {
+            let own = clients.iter().filter_map(|(_, found)| own_model(found));
+            let models: Vec<Params<T>> = match self.federation.server.rule.models() {
+                none if none.is_empty() => own.map(|model| Params::clone(model)).collect(),
                 models => models.into_iter().cloned().collect(),
             };
-            let (bytes_up, bytes_down, trace) = (0, 0, Trace::default());
-            self.reported =
-                Some(Outcome { round, models, predictions, bytes_up, bytes_down, trace });
+            let federation_digest = self.federation_digest(&clients);
+            let outcome = Outcome { round, predictions, federation_digest, ..Outcome::of(models) };
+            self.reported = Some(outcome);
         }
     }
 
-    /// Whether a round may be chosen by its validation accuracy. Where a method adds rounds
-    /// (AdaFGL's personal step), only those qualify: an earlier round has the model of another
-    /// method.
-    fn may_be_best(&self, round: usize) -> bool {
-        let of_protocol = self.federation.setup().protocol.rounds;
-        self.federation.rounds() == of_protocol || round > of_protocol
+    /// The digest that a federation of machines computes from what its clients keep.
+    fn federation_digest(&self, clients: &[(usize, Evaluation<T>)]) -> String {
+        let digests: Vec<[u8; 32]> = clients
+            .iter()
+            .map(|(_, found)| {
+                let predictions = found.revealed.as_ref().map_or(&[][..], |all| &all.predictions);
+                client::digest(own_model(found).map(Arc::as_ref), predictions)
+            })
+            .collect();
+        federation_digest(self.federation.server.rule.models().into_iter(), &digests)
     }
 
     /// The result of all rounds.
@@ -201,11 +212,13 @@ impl<T: Real> Training<T> {
     /// # Panics
     /// If a round is left.
     pub fn finish(self) -> Outcome<T> {
-        let Some(mut outcome) = self.reported.filter(|_| self.done >= self.federation.rounds())
-        else {
-            panic!("{} rounds are left", self.federation.rounds() - self.done)
+        let done = self.done();
+        let Some(mut outcome) = self.reported.filter(|_| done >= self.federation.rounds()) else {
+            panic!("{} rounds are left", self.federation.rounds() - done)
         };
-        (outcome.bytes_up, outcome.bytes_down) = self.bytes;
+        let (up, down) = self.federation.server.bytes();
+        (outcome.bytes_up, outcome.bytes_down) = (up.payload, down.payload);
+        (outcome.framed_up, outcome.framed_down) = (up.framed, down.framed);
         outcome.trace = self.trace;
         outcome
     }
@@ -215,18 +228,9 @@ impl<T: Real> Training<T> {
     /// # Errors
     /// As [`Stateful::visit`].
     pub fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
-        visitor.visit("rounds done", &mut self.done)?;
-        visitor.visit("bytes up", &mut self.bytes.0)?;
-        visitor.visit("bytes down", &mut self.bytes.1)?;
         self.federation.visit(visitor)?;
-        let rounds = self.federation.rounds();
-        if self.done > rounds {
-            return Err(
-                visitor.mismatch(format!("at most {rounds} rounds done"), self.done.to_string())
-            );
-        }
-        let (nodes, classes) = (self.federation.nodes, self.federation.classes());
-        let model = self.federation.clients[0].local().clone();
+        let (nodes, classes) = (self.federation.nodes, self.federation.server.classes());
+        let model = Arc::clone(&self.federation.run.initial);
         visitor.option("reported round", &mut self.reported, || Outcome::blank(&model))?;
         visitor.visit("trace", &mut self.trace)?;
         let predictions = self.reported.iter().map(|outcome| &outcome.predictions);
@@ -303,9 +307,28 @@ impl Stateful for Snapshot {
 impl<T: Real> Outcome<T> {
     /// An outcome to restore into, whose models have the shapes of `model`.
     pub fn blank(model: &Params<T>) -> Self {
-        let (models, predictions) = (vec![model.clone()], Vec::new());
-        Self { round: 0, models, predictions, bytes_up: 0, bytes_down: 0, trace: Trace::default() }
+        Self::of(vec![model.clone()])
     }
+
+    /// An outcome of which only the models are known.
+    fn of(models: Vec<Params<T>>) -> Self {
+        Self {
+            round: 0,
+            models,
+            predictions: Vec::new(),
+            bytes_up: 0,
+            bytes_down: 0,
+            framed_up: 0,
+            framed_down: 0,
+            federation_digest: String::new(),
+            trace: Trace::default(),
+        }
+    }
+}
+
+/// The client's own model, if the server gave none.
+fn own_model<T: Real>(evaluation: &Evaluation<T>) -> Option<&Arc<Params<T>>> {
+    evaluation.revealed.as_ref().and_then(|Revealed { model, .. }| model.as_ref())
 }
 
 /// Needs a model in the outcome, which gives the shapes to restore.
@@ -320,6 +343,9 @@ impl<T: Real> Stateful for Outcome<T> {
         visitor.visit("predictions", &mut self.predictions)?;
         visitor.visit("bytes up", &mut self.bytes_up)?;
         visitor.visit("bytes down", &mut self.bytes_down)?;
+        visitor.visit("framed bytes up", &mut self.framed_up)?;
+        visitor.visit("framed bytes down", &mut self.framed_down)?;
+        visitor.visit("federation digest", &mut self.federation_digest)?;
         visitor.visit("trace", &mut self.trace)
     }
 }

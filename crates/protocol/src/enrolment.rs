@@ -14,7 +14,11 @@ pub struct Enrolment {
     pub arcs: u64,
     /// Number of features d.
     pub features: u32,
-    /// Training nodes of each class.
+    /// Number of classes C.
+    pub classes: u32,
+    /// BLAKE3 of the settings of the run, which must be those of the server.
+    pub settings: [u8; 32],
+    /// Training nodes of each class, if the settings need those of all clients; otherwise empty.
     pub class_counts: Vec<u64>,
 }
 
@@ -25,6 +29,6 @@ pub struct Roster {
     pub client: u32,
     /// Which clients have something to train on; the others never take part.
     pub able: Vec<bool>,
-    /// Training nodes of each class, of all clients together.
+    /// Training nodes of each class, of all clients together, if the settings need them.
     pub class_counts: Vec<u64>,
 }

@@ -36,10 +36,21 @@ pub enum Exchanged<T: boostfgl_nn::Real> {
     Question(Option<Message<T>>),
     /// The answers, in the order of the questions.
     Answers(Vec<Answer<T>>),
-    /// The answers were used, but for those of the named clients, each with the reason.
-    Received(Vec<(u32, String)>),
+    /// The answers were used, but for these.
+    Received(Vec<Fault>),
     /// The preparation is over.
     Finished,
+}
+
+/// An answer that was not used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Who gave it.
+    pub client: u32,
+    /// The reason in one word.
+    pub kind: String,
+    /// The reason.
+    pub reason: String,
 }
 
 /// An answer, or why there is none.

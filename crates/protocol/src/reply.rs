@@ -1,27 +1,25 @@
 //! What a client answers.
 
 use crate::{Enrolment, Exchanged, Update};
-use boostfgl_nn::Real;
+use boostfgl_nn::{Params, Real};
+use std::sync::Arc;
 
 /// The reply to one task.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reply<T: Real> {
     /// To `Enroll`.
     Enrolled(Enrolment),
-    /// To `Begin`: how many exchanges come before the first round.
-    Begun {
-        /// The number of exchanges.
-        exchanges: u32,
-    },
     /// To `Exchange`.
     Exchanged(Exchanged<T>),
     /// To `Train`.
     Update(Update<T>),
     /// To `Evaluate`.
-    Evaluated(Evaluation),
+    Evaluated(Evaluation<T>),
+    /// To `Conclude`.
+    Concluded(Conclusion),
     /// To `Save`.
     State(Vec<u8>),
-    /// To `Discard` and `Restore`.
+    /// To `Begin`, `Discard`, `Keep` and `Restore`.
     Done,
     /// To any task that could not be done.
     Failed(Failure),
@@ -32,10 +30,10 @@ impl<T: Real> Reply<T> {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Enrolled(_) => "an enrolment",
-            Self::Begun { .. } => "a start",
             Self::Exchanged(_) => "a step of an exchange",
             Self::Update(_) => "an update",
             Self::Evaluated(_) => "an evaluation",
+            Self::Concluded(_) => "a conclusion",
             Self::State(_) => "a state",
             Self::Done => "a confirmation",
             Self::Failed(_) => "a failure",
@@ -44,15 +42,47 @@ impl<T: Real> Reply<T> {
 }
 
 /// How well a model predicts on one client's graph.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Evaluation {
+#[derive(Clone, Debug)]
+pub struct Evaluation<T> {
     /// Validation nodes predicted right.
     pub hits: u64,
     /// Validation nodes with a label.
     pub validated: u64,
-    /// The predicted class of every node, in a simulation only: elsewhere predictions stay with the
-    /// client.
-    pub predictions: Option<Vec<u32>>,
+    /// Counts of test nodes from which metrics are computed, in an order that both sides know; empty
+    /// where predictions are revealed.
+    pub counts: Vec<u64>,
+    /// What only a simulation reveals.
+    pub revealed: Option<Revealed<T>>,
+}
+
+impl<T: Real> PartialEq for Evaluation<T> {
+    fn eq(&self, other: &Self) -> bool {
+        (self.hits, self.validated, &self.counts) == (other.hits, other.validated, &other.counts)
+            && self.revealed == other.revealed
+    }
+}
+
+/// What a simulation reveals of an evaluation. Elsewhere it stays with the client.
+#[derive(Clone, Debug)]
+pub struct Revealed<T> {
+    /// The predicted class of each of the client's own nodes.
+    pub predictions: Vec<u32>,
+    /// The client's own model, if the server gave none.
+    pub model: Option<Arc<Params<T>>>,
+}
+
+impl<T: Real> PartialEq for Revealed<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.predictions == other.predictions && self.model == other.model
+    }
+}
+
+/// What a client has at the end of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Conclusion {
+    /// BLAKE3 of the client's own model, if the server has none of it, and of its predictions, both
+    /// from the evaluation that was kept.
+    pub digest: [u8; 32],
 }
 
 /// Why a task could not be done.
@@ -60,4 +90,6 @@ pub struct Evaluation {
 pub struct Failure {
     /// What happened, in words.
     pub reason: String,
+    /// What can be done about it, in one sentence.
+    pub advice: String,
 }

@@ -3,9 +3,9 @@
 use boostfgl_nn::{Matrix, Params, TensorShape};
 use boostfgl_protocol::codec::Item;
 use boostfgl_protocol::{
-    Answer, Broadcast, Claims, Discard, Enrolment, Error, Evaluation, Exchange, Exchanged, Failure,
-    Frame, Header, Limits, Message, Model, Reply, ReplyFrame, Roster, RunId, Summary, Task,
-    TaskFrame, Update, Version, decode, encode, measure,
+    Answer, Broadcast, Claims, Conclusion, Discard, Enrolment, Error, Evaluation, Exchange,
+    Exchanged, Failure, Fault, Frame, Header, Limits, Message, Model, Reply, ReplyFrame, Revealed,
+    Roster, RunId, Summary, Task, TaskFrame, Trial, Update, Version, decode, encode, measure,
 };
 use proptest::prelude::*;
 use std::fmt::Debug;
@@ -44,10 +44,16 @@ fn tasks() -> TaskFrame<f32> {
         Task::Exchange(Exchange::Answer { number: 1, questions: vec![(4, Arc::clone(&shared))] }),
         Task::Exchange(Exchange::Receive { number: 1, answers: vec![(0, message())] }),
         Task::Exchange(Exchange::Finish),
-        Task::Evaluate(Broadcast { model: Some(model.clone()), message: None }),
-        Task::Train(Broadcast { model: Some(model.clone()), message: Some(shared) }),
-        Task::Train(Broadcast { model: Some(other), message: None }),
+        Task::Evaluate(Trial { rounds_done: 2, model: Some(model.clone()), starts_next: true }),
+        Task::Keep,
+        Task::Train(Broadcast {
+            rounds_done: 2,
+            model: Some(model.clone()),
+            message: Some(shared),
+        }),
+        Task::Train(Broadcast { rounds_done: 2, model: Some(other), message: None }),
         Task::Discard(Discard { numeric: true, model: Some(model) }),
+        Task::Conclude,
         Task::Save,
         Task::Restore(vec![1, 2, 3]),
     ];
@@ -71,13 +77,18 @@ fn replies() -> ReplyFrame<f32> {
             validation: 1,
             arcs: 6,
             features: 5,
+            classes: 2,
+            settings: [3; 32],
             class_counts: vec![1, 1],
         }),
-        Reply::Begun { exchanges: 2 },
         Reply::Exchanged(Exchanged::Question(None)),
         Reply::Exchanged(Exchanged::Question(Some(message()))),
         Reply::Exchanged(Exchanged::Answers(answers)),
-        Reply::Exchanged(Exchanged::Received(vec![(1, "too long".to_owned())])),
+        Reply::Exchanged(Exchanged::Received(vec![Fault {
+            client: 1,
+            kind: "message".to_owned(),
+            reason: "too long".to_owned(),
+        }])),
         Reply::Exchanged(Exchanged::Finished),
         Reply::Update(Update { claims, model: Some(Arc::new(params(3))), message: message() }),
         Reply::Update(Update {
@@ -85,10 +96,19 @@ fn replies() -> ReplyFrame<f32> {
             model: None,
             message: Message::default(),
         }),
-        Reply::Evaluated(Evaluation { hits: 3, validated: 5, predictions: Some(vec![0, 2, 1]) }),
+        Reply::Evaluated(Evaluation {
+            hits: 3,
+            validated: 5,
+            counts: vec![1, 0, 7],
+            revealed: Some(Revealed {
+                predictions: vec![0, 2, 1],
+                model: Some(Arc::new(params(4))),
+            }),
+        }),
+        Reply::Concluded(Conclusion { digest: [5; 32] }),
         Reply::State(vec![9; 20]),
         Reply::Done,
-        Reply::Failed(Failure { reason: "the loss is NaN".to_owned() }),
+        Reply::Failed(Failure { reason: "NaN".to_owned(), advice: "Check.".to_owned() }),
     ];
     Frame { header: header(), items }
 }
@@ -114,11 +134,11 @@ fn every_task_and_reply_survives_its_encoding() {
 #[test]
 fn a_frame_has_the_documented_length() {
     let model = Model::new(0, params(0));
-    let train = Task::Train(Broadcast { model: Some(model), message: None });
+    let train = Task::Train(Broadcast { rounds_done: 0, model: Some(model), message: None });
     let frame = Frame { header: header(), items: vec![train] };
     let model = 4 + 4 + 1 + 4 + 2 * 8 + 17 * 4;
     let found = measure(&frame);
-    assert_eq!(found.framed, 44 + 1 + 1 + model + 1);
+    assert_eq!(found.framed, 44 + 1 + 4 + 1 + model + 1);
     assert_eq!(found.payload, 17 * 4);
 }
 
@@ -126,11 +146,12 @@ fn a_frame_has_the_documented_length() {
 #[test]
 fn a_model_is_sent_once_per_frame() {
     let model = Model::new(0, params(0));
-    let broadcast = || Broadcast { model: Some(model.clone()), message: None };
-    let evaluate = Frame { header: header(), items: vec![Task::Evaluate(broadcast())] };
-    let both = vec![Task::Evaluate(broadcast()), Task::Train(broadcast())];
+    let trial = || Trial { rounds_done: 1, model: Some(model.clone()), starts_next: true };
+    let broadcast = Broadcast { rounds_done: 1, model: Some(model.clone()), message: None };
+    let evaluate = Frame { header: header(), items: vec![Task::Evaluate(trial())] };
+    let both = vec![Task::Evaluate(trial()), Task::Train(broadcast)];
     let both = Frame { header: header(), items: both };
-    let reference = 1 + 1 + 4 + 4 + 1 + 1;
+    let reference = 1 + 4 + 1 + 4 + 4 + 1 + 1;
     assert_eq!(measure(&both).framed, measure(&evaluate).framed + reference);
     // What the method sends is the model, whether or not it was there already.
     assert_eq!((measure(&evaluate).payload, measure(&both).payload), (0, 17 * 4));
@@ -164,6 +185,24 @@ fn a_model_of_other_shapes_is_named() {
         error,
         Error::Shapes { expected: "3x4, 1x2".to_owned(), found: "3x5, 1x2".to_owned() }
     );
+}
+
+/// An update may hold NaN: the screen refuses it and names the client. A client has no screen.
+#[test]
+fn a_model_for_a_client_must_be_finite() {
+    for bad in [f32::NAN, f32::NEG_INFINITY] {
+        let mut wild = params(0);
+        wild.tensors_mut()[0].row_mut(1)[2] = bad;
+        let model = Some(Model::new(0, wild.clone()));
+        let train = Task::Train(Broadcast { rounds_done: 0, model, message: None });
+        let task = encode(&Frame { header: header(), items: vec![train] });
+        let error = decoded::<Task<f32>>(&task).unwrap_err().to_string();
+        assert!(error.contains("expected a model of finite numbers"), "{error}");
+        let (claims, model) = (Claims::default(), Some(Arc::new(wild)));
+        let update = Reply::Update(Update { claims, model, message: Message::default() });
+        let reply = encode(&Frame { header: header(), items: vec![update] });
+        assert!(decoded::<Reply<f32>>(&reply).is_ok());
+    }
 }
 
 #[test]

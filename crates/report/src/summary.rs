@@ -81,24 +81,40 @@ pub struct SeedSummary {
     pub seconds: f64,
     /// CPU time.
     pub cpu_seconds: f64,
-    /// Bytes that clients sent.
+    /// Bytes that the method sent from the clients.
     pub bytes_up: u64,
-    /// Bytes that clients received.
+    /// Bytes that the method sent to the clients.
     pub bytes_down: u64,
+    /// Bytes of all frames from the clients: headers, shapes, facts and evaluations included.
+    #[serde(default)]
+    pub framed_up: u64,
+    /// Bytes of all frames to the clients.
+    #[serde(default)]
+    pub framed_down: u64,
     /// The number of refused updates by reason; left out without any.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub refused: BTreeMap<String, u64>,
     /// BLAKE3 of the final parameters and predictions.
     pub digest: String,
+    /// BLAKE3 of the server's models and of what each client has, the same wherever the clients
+    /// are; empty in runs of earlier versions.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub federation_digest: String,
 }
 
 /// Traffic between clients and server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bytes {
-    /// Sent by clients.
+    /// Sent by the method from the clients.
     pub up: u64,
-    /// Received by clients.
+    /// Sent by the method to the clients.
     pub down: u64,
+    /// All frames from the clients.
+    #[serde(default)]
+    pub framed_up: u64,
+    /// All frames to the clients.
+    #[serde(default)]
+    pub framed_down: u64,
 }
 
 /// The measurements of a run as a whole.
@@ -149,6 +165,8 @@ impl Summary {
             bytes: Bytes {
                 up: seeds.iter().map(|seed| seed.bytes_up).sum(),
                 down: seeds.iter().map(|seed| seed.bytes_down).sum(),
+                framed_up: seeds.iter().map(|seed| seed.framed_up).sum(),
+                framed_down: seeds.iter().map(|seed| seed.framed_down).sum(),
             },
             refused,
             warnings: warnings::merge(

@@ -60,6 +60,7 @@ impl Checked<Config> {
             name: _,
             seeds: _,
             portable: _,
+            transport,
             data: _,
             partition: _,
             split: _,
@@ -85,6 +86,7 @@ impl Checked<Config> {
             screen,
             aggregation,
             attack,
+            transport,
         })
     }
 }

@@ -19,7 +19,7 @@ pub use layers::{Layers, Source, without_effect};
 
 use crate::Result;
 use boostfgl_fed::boost::{Boost, BoostConfig};
-use boostfgl_fed::config::{Model, Optimizer, Protocol};
+use boostfgl_fed::config::{Model, Optimizer, Protocol, Transport};
 use boostfgl_fed::methods::{self, MethodConfigs, MethodInfo};
 use boostfgl_fed::{aggregate, attack, screen};
 use boostfgl_graph::groups::MinorityRule;
@@ -50,6 +50,10 @@ pub struct Config {
     /// longer.
     #[serde(skip_serializing_if = "is_false")]
     pub portable: bool,
+    /// in-process or loopback: how messages cross between server and clients. loopback encodes and
+    /// decodes every one of them, as between machines; it changes no digit.
+    #[serde(skip_serializing_if = "is_in_process")]
+    pub transport: Transport,
     /// How features enter.
     pub data: DataSection,
     /// How the graph is divided among clients.
@@ -88,6 +92,7 @@ impl Default for Config {
             name: None,
             seeds: (0..5).collect(),
             portable: false,
+            transport: Transport::default(),
             data: DataSection::default(),
             partition: PartitionConfig::default(),
             split: SplitSection::default(),
@@ -108,6 +113,12 @@ impl Default for Config {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
 fn is_false(value: &bool) -> bool {
     !*value
+}
+
+/// The same for the transport.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
+fn is_in_process(value: &Transport) -> bool {
+    *value == Transport::InProcess
 }
 
 /// How features enter (`[data]`).

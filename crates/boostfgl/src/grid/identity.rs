@@ -52,6 +52,8 @@ pub fn of_cell(config: &Config, seed: u64, inputs: &CellInputs) -> String {
     }
     identity.dataset = String::new();
     identity.name = None;
+    // It changes no digit.
+    identity.transport = Default::default();
     identity.seeds = vec![seed];
     // Boosts that are on by default of the method count like boosts that were named.
     identity.boosts = config.active_boosts().ok();

@@ -109,8 +109,11 @@ pub(super) fn train_seed(
         cpu_seconds: spent.cpu,
         bytes_up: outcome.bytes_up,
         bytes_down: outcome.bytes_down,
+        framed_up: outcome.framed_up,
+        framed_down: outcome.framed_down,
         refused: count_by_reason(&refused),
         digest: digest.clone(),
+        federation_digest: outcome.federation_digest.clone(),
     };
     let run = SeedRun { seed, partition, groups, outcome, evaluation, digest, diagnosis, refused };
     Ok(FinishedSeed { run, summary, spent, recorded })

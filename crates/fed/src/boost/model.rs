@@ -32,6 +32,10 @@ impl<T: Real> BoostPlugin<T> for Plugin {
         INFO
     }
 
+    fn needs_class_counts(&self, config: &BoostConfig) -> bool {
+        config.model.gap_minority == GapMinority::Global
+    }
+
     fn client(&self, context: &BoostContext<'_, T>) -> Option<Box<dyn ClientBoost<T>>> {
         Some(Box::new(GapSummary {
             minority: gap_minority(&context.config.model, context.data, context.class_counts),

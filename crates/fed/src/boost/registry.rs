@@ -42,7 +42,8 @@ pub struct BoostContext<'a, T> {
     pub config: &'a BoostConfig,
     /// The client's data.
     pub data: &'a LocalData<T>,
-    /// Training nodes of each class, of all clients together.
+    /// Training nodes of each class, of all clients together; empty unless
+    /// [`BoostPlugin::needs_class_counts`].
     pub class_counts: &'a [usize],
 }
 
@@ -52,6 +53,12 @@ pub struct BoostContext<'a, T> {
 pub trait BoostPlugin<T: Real>: Send + Sync {
     /// What the boost is.
     fn info(&self) -> BoostInfo;
+
+    /// Whether the clients' sides depend on the training nodes of each class of all clients. If so,
+    /// every client tells the server its own, and receives the sums.
+    fn needs_class_counts(&self, _config: &BoostConfig) -> bool {
+        false
+    }
 
     /// One client's side.
     fn client(&self, _context: &BoostContext<'_, T>) -> Option<Box<dyn ClientBoost<T>>> {

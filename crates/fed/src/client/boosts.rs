@@ -5,7 +5,7 @@ use crate::boost::{
     BoostContext, BoostInfo, ClientBoost, Difficulty, Place, ScoredNodes, Summary, TrainedNodes,
 };
 use crate::local_data::LocalData;
-use crate::round_context::RunContext;
+use crate::run_context::RunContext;
 use boostfgl_nn::{Matrix, Propagation, Real, StateVisitor, WeightedLoss};
 
 /// The boosts of one client.
@@ -23,9 +23,9 @@ pub(super) struct ClientBoosts<T: Real> {
 }
 
 impl<T: Real> ClientBoosts<T> {
-    pub(super) fn new(run: &RunContext<T>, data: &LocalData<T>) -> Self {
+    pub(super) fn new(run: &RunContext<T>, data: &LocalData<T>, class_counts: &[usize]) -> Self {
         let config = &run.setup.boost;
-        let context = BoostContext { config, data, class_counts: &run.class_counts };
+        let context = BoostContext { config, data, class_counts };
         let sides = run
             .boosts
             .iter()

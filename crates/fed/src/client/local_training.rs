@@ -1,11 +1,10 @@
 //! One round of local training.
 
-use super::Client;
+use super::Trainer;
 use crate::client_rule::{ClientContext, ClientRule, Upload};
 use crate::config::OptimizerState;
 use crate::noise_occasion::Occasion;
-use crate::round_context::{ModelSource, RoundContext};
-use crate::screen::Reason;
+use crate::run_context::{ModelSource, RoundContext};
 use crate::{Error, Result};
 use boostfgl_nn::backbones::{Pass, Supervised};
 use boostfgl_nn::optim::Optimizer;
@@ -14,15 +13,15 @@ use boostfgl_protocol::{Claims, Update};
 use std::sync::Arc;
 use std::time::Instant;
 
-impl<T: Real> Client<T> {
+impl<T: Real> Trainer<T> {
     /// One round of local work from the server's model or from the client's own.
     pub(crate) fn train(&mut self, round: &RoundContext<'_, T>) -> Result<Update<T>> {
         let started = Instant::now();
-        let Self { workspace, rule, optimizer, local, origin } = self;
+        let Self { workspace, rule, optimizer, local, origin, .. } = self;
         let start: &Params<T> = match round.model {
             ModelSource::Server(model) => {
                 *origin = None;
-                model
+                model.params()
             }
             ModelSource::Own => {
                 let origin = origin.get_or_insert_with(|| Params::clone(local));
@@ -73,20 +72,13 @@ impl<T: Real> Client<T> {
     }
 }
 
-/// Checks what the server sent: it arrives from a network.
+/// Checks the server's message: it arrives from a network. Models were checked when they were decoded.
 fn check_broadcast<T: Real>(
     rule: &dyn ClientRule<T>,
     context: &ClientContext<'_, T>,
     round: &RoundContext<'_, T>,
 ) -> Result<()> {
-    let misfit = rule.broadcast_form(context).misfit(round.message);
-    let reason = misfit.or_else(|| match round.model {
-        ModelSource::Server(model) if !model.is_finite() => {
-            Some(Reason::NotFinite { what: "model" })
-        }
-        _ => None,
-    });
-    match reason {
+    match rule.broadcast_form(context).misfit(round.message) {
         None => Ok(()),
         Some(reason) => Err(Error::Broadcast {
             client: context.data().id(),

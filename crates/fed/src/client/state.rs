@@ -1,36 +1,56 @@
 //! Saving and restoring a client between two rounds.
 
-use super::Client;
+use super::{Client, Stage, Trainer};
 use crate::client_rule::StateContext;
 use crate::config::OptimizerState;
 use crate::local_data::LocalData;
-use crate::round_context::RunContext;
+use crate::run_context::RunContext;
 use boostfgl_nn::{Matrix, Real, StateVisitor};
 
 impl<T: Real> Client<T> {
-    /// Saves the nodes that a method generated, or restores them, which rebuilds the client.
-    pub(crate) fn visit_graph(
-        self,
-        run: &RunContext<T>,
+    /// Saves the state between two rounds, or restores it in a client that has begun.
+    pub(crate) fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
+        let Self { run, stage, kept, .. } = self;
+        let mut trainer = match std::mem::replace(stage, Stage::Changing) {
+            Stage::Preparing(trainer) | Stage::Training(trainer) => trainer,
+            other => {
+                let found = other.name().to_owned();
+                *stage = other;
+                return Err(visitor.mismatch("a client that has begun", found));
+            }
+        };
+        // A graph is rebuilt before the state that depends on it is restored.
+        if let Some(data) = trainer.visit_graph(visitor)? {
+            trainer = Box::new(trainer.adopt(data, run));
+        }
+        trainer.visit(run, visitor)?;
+        if !run.simulated {
+            kept.visit(trainer.local(), visitor)?;
+        }
+        *stage = Stage::Training(trainer);
+        Ok(())
+    }
+}
+
+impl<T: Real> Trainer<T> {
+    /// Saves the nodes that a method generated, or restores the graph that has them.
+    fn visit_graph(
+        &self,
         visitor: &mut StateVisitor<'_>,
-    ) -> boostfgl_nn::Result<Self> {
+    ) -> boostfgl_nn::Result<Option<LocalData<T>>> {
         let data = self.data();
         let mut owners = data.owners();
         visitor.visit("owners of made-up nodes", &mut owners)?;
         if !visitor.restores() {
             save_features(data, visitor)?;
-            return Ok(self);
+            return Ok(None);
         }
         let features = restore_features(data, &owners, visitor)?;
-        if owners.is_empty() {
-            return Ok(self);
-        }
-        let data = data.extended(&owners, &features);
-        Ok(self.adopt(data, run))
+        Ok((!owners.is_empty()).then(|| data.extended(&owners, &features)))
     }
 
     /// Saves or restores what the client keeps between rounds.
-    pub(crate) fn visit(
+    fn visit(
         &mut self,
         run: &RunContext<T>,
         visitor: &mut StateVisitor<'_>,

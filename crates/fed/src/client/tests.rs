@@ -5,10 +5,11 @@ use crate::attack::Kind;
 use crate::boost::model::Config as ModelBoostConfig;
 use crate::boost::topology::ScoringPropagation;
 use crate::boost::{Boost, BoostConfig};
+use crate::client_rule::ClientContext;
 use crate::client_rule::{StateContext, TrainingHooks, default_hooks};
 use crate::config::{Model, Optimizer as OptimizerConfig, OptimizerKind, Protocol};
 use crate::methods::{self, Layout, METHODS, MethodConfigs, SenderFacts};
-use crate::{Error, Federation, Message, Setup};
+use crate::{Error, Event, Federation, Message, Setup};
 use boostfgl_graph::Graph;
 use boostfgl_graph::generator::{FeatureSpec, Spec, generate, preset};
 use boostfgl_nn::StateVisitor;
@@ -50,6 +51,7 @@ fn federation(method: &str, boosts: &[Boost], change: impl Fn(&mut Setup)) -> Fe
         screen: Default::default(),
         aggregation: Default::default(),
         attack: Default::default(),
+        transport: Default::default(),
     };
     change(&mut setup);
     let graph = graph();
@@ -59,11 +61,15 @@ fn federation(method: &str, boosts: &[Boost], change: impl Fn(&mut Setup)) -> Fe
     Federation::new(setup, data).unwrap()
 }
 
-/// The refused clients of a round with the kinds of reasons, and the number of used updates.
-fn round(federation: &mut Federation<f32>, number: usize) -> (Vec<(usize, &'static str)>, usize) {
-    let done = federation.round(number).unwrap();
-    federation.evaluate(number).unwrap();
-    (done.refused.iter().map(|r| (r.client, r.reason.kind())).collect(), done.records.len())
+/// The refused clients of the next round with the kinds of reasons, and the number of used updates.
+fn round(federation: &mut Federation<f32>) -> (Vec<(usize, &'static str)>, usize) {
+    loop {
+        federation.exchange().unwrap();
+        if let Some(Event::Round(report)) = federation.server.event() {
+            let refused = report.refused.iter().map(|r| (r.client, r.reason.kind())).collect();
+            return (refused, report.clients.len());
+        }
+    }
 }
 
 /// One client overflows in the second round, whatever its method trains, and takes part again in
@@ -81,24 +87,23 @@ fn a_client_that_overflows_once_rejoins() {
             let what = format!("{} with {boosts:?}, {scoring:?}", method.name);
             let score = |setup: &mut Setup| setup.boost.topology.scoring_propagation = scoring;
             let mut federation = federation(method.name, boosts, score);
-            federation.prepare(&mut []).unwrap();
-            assert_eq!(round(&mut federation, 1), (vec![], CLIENTS), "{what}");
+            assert_eq!(round(&mut federation), (vec![], CLIENTS), "{what}");
             let wild = OptimizerConfig {
                 optimizer: OptimizerKind::Sgd,
                 learning_rate: 1e39,
                 ..Default::default()
             };
-            let tame = std::mem::replace(&mut federation.clients[2].optimizer, wild.build());
-            assert_eq!(round(&mut federation, 2), (vec![(2, "failed")], CLIENTS - 1), "{what}");
-            federation.clients[2].optimizer = tame;
+            let tame =
+                std::mem::replace(&mut federation.clients[2].trainer_mut().optimizer, wild.build());
+            assert_eq!(round(&mut federation), (vec![(2, "failed")], CLIENTS - 1), "{what}");
+            federation.clients[2].trainer_mut().optimizer = tame;
             for number in 3..=federation.rounds() {
-                assert_eq!(
-                    round(&mut federation, number),
-                    (vec![], CLIENTS),
-                    "{what}, round {number}"
-                );
+                assert_eq!(round(&mut federation), (vec![], CLIENTS), "{what}, round {number}");
             }
-            assert!(federation.clients.iter().all(|client| client.local.is_finite()), "{what}");
+            assert!(
+                federation.clients.iter().all(|client| client.trainer().local().is_finite()),
+                "{what}"
+            );
         }
     }
 }
@@ -113,16 +118,16 @@ fn a_control_variate_that_was_not_used_is_reverted() {
             setup.methods.scaffold.control = control;
         });
         let state = |federation: &mut Federation<f32>, k: usize| {
-            let Client { rule, workspace, local, .. } = &mut federation.clients[k];
+            let Trainer { rule, workspace, local, .. } = federation.clients[k].trainer_mut();
             let data = &workspace.data;
             let mut bytes = Vec::new();
             let context = StateContext { data, local, seed: 5 };
             rule.visit(&context, &mut StateVisitor::saving(&mut bytes)).unwrap();
             bytes
         };
-        round(&mut federation, 1);
+        round(&mut federation);
         let [honest, attacker] = [0, 3].map(|k| state(&mut federation, k));
-        assert_eq!(round(&mut federation, 2).0, [(3, "wrong-round")]);
+        assert_eq!(round(&mut federation).0, [(3, "wrong-round")]);
         assert!(
             state(&mut federation, 3) == attacker && state(&mut federation, 0) != honest,
             "{control:?}"
@@ -138,8 +143,9 @@ fn a_server_that_overflows_is_an_error_with_the_round() {
             (setup.attack.kind, setup.screen.enabled) = (Kind::Nan, false);
         });
         // The screen was made while it was disabled, and still accepts everything.
-        federation.context.setup.screen.enabled = true;
-        match federation.round(1) {
+        federation.server.screening = true;
+        let mut training = federation.begin(&mut []).unwrap();
+        match training.step(&mut []) {
             Err(error @ Error::ServerDiverged { round: 1 }) => assert!(!error.advice().is_empty()),
             Err(other) => panic!("{method}: {other}"),
             Ok(_) => panic!("{method} continues with NaN"),
@@ -156,7 +162,7 @@ fn a_client_cannot_claim_more_than_it_was_enrolled_with() {
         let message = Message::numbers(numbers.to_vec());
         let facts =
             SenderFacts { client: 0, done: 0, labelled: 10.0, reach: 40.0, message: &message };
-        federation.server.form(&facts).misfit(true, &message).map(|reason| reason.to_string())
+        federation.server.rule.form(&facts).misfit(true, &message).map(|reason| reason.to_string())
     };
     assert_eq!(
         [misfit("fedtad", &[10.0, 0.0, 0.0]), misfit("fedtad", &[3.0, 3.5, 3.5])],
@@ -180,17 +186,19 @@ fn a_client_cannot_claim_more_than_it_was_enrolled_with() {
 #[test]
 fn prototypes_of_another_width_are_not_restored() {
     let mut narrow = federation("fedproto", &[], |_| {});
-    round(&mut narrow, 1);
+    round(&mut narrow);
     let mut bytes = Vec::new();
-    narrow.server.visit(&mut StateVisitor::saving(&mut bytes)).unwrap();
+    narrow.server.rule.visit(&mut StateVisitor::saving(&mut bytes)).unwrap();
     assert!(
         federation("fedproto", &[], |_| {})
             .server
+            .rule
             .visit(&mut StateVisitor::restoring(&bytes))
             .is_ok()
     );
     let mut wide = federation("fedproto", &[], |setup| setup.model.hidden = 16);
-    let error = wide.server.visit(&mut StateVisitor::restoring(&bytes)).unwrap_err().to_string();
+    let error =
+        wide.server.rule.visit(&mut StateVisitor::restoring(&bytes)).unwrap_err().to_string();
     assert!(error.contains("(3, 16)") && error.contains("(3, 8)"), "{error}");
 }
 
@@ -224,8 +232,8 @@ impl<T: Real> TrainingHooks<T> for Sleeping {
 fn only_the_client_that_is_slow_is_late() {
     let mut federation =
         federation("fedavg", &[], |setup| setup.screen.deadline_seconds = Some(1.0));
-    federation.clients[0].rule = Box::new(Waiting);
-    federation.clients[3].rule = Box::new(Sleeping);
+    federation.clients[0].trainer_mut().rule = Box::new(Waiting);
+    federation.clients[3].trainer_mut().rule = Box::new(Sleeping);
     let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-    assert_eq!(one.install(|| round(&mut federation, 1)), (vec![(3, "late")], CLIENTS - 1));
+    assert_eq!(one.install(|| round(&mut federation)), (vec![(3, "late")], CLIENTS - 1));
 }

@@ -9,7 +9,7 @@ use crate::boost::Summary;
 use crate::client_rule::{ClientContext, ClientRule};
 use crate::local_data::LocalData;
 use crate::noise_occasion::Occasion;
-use crate::round_context::{RoundContext, RunContext};
+use crate::run_context::{ModelSource, RoundContext, RunContext};
 use boostfgl_nn::backbones::Pass;
 use boostfgl_nn::{Matrix, Params, Reach, Real, WeightedLoss, softmax_rows};
 use boostfgl_protocol::Enrolment;
@@ -28,12 +28,18 @@ pub(super) struct Workspace<T: Real> {
 
 impl<T: Real> Workspace<T> {
     /// A workspace for a rule that needs `reach` of training passes.
-    pub(super) fn new(run: &RunContext<T>, mut data: LocalData<T>, reach: Reach) -> Self {
+    pub(super) fn new(
+        run: &RunContext<T>,
+        mut data: LocalData<T>,
+        enrolment: Enrolment,
+        reach: Reach,
+        class_counts: &[usize],
+    ) -> Self {
         let plan = run.backbone.plan();
         data.set_operator(plan.operator);
         let labels = data.training.iter().filter_map(|&v| data.training_label[v as usize]);
         let labels = labels.collect();
-        let boosts = ClientBoosts::new(run, &data);
+        let boosts = ClientBoosts::new(run, &data, class_counts);
         // The scale of the noise follows from the messages of all nodes, not only of training ones.
         let noisy = run.setup.model.message_noise > 0.0;
         let reach = if noisy { Reach::Everything } else { reach };
@@ -42,7 +48,7 @@ impl<T: Real> Workspace<T> {
             loss: WeightedLoss::new(labels, run.setup.protocol.loss),
             boosts,
             cache: ModelCache::empty(),
-            enrolment: data.enrolment(),
+            enrolment,
             data,
         }
     }
@@ -63,6 +69,10 @@ impl<T: Real> Workspace<T> {
             pool: round.pool,
             settings: &round.run.setup,
             start,
+            given: match round.model {
+                ModelSource::Server(model) => Some(model),
+                ModelSource::Own => None,
+            },
             seen: None,
             cached: false,
             rounds_done: round.rounds_done,
@@ -177,10 +187,10 @@ impl<T: Real> Workspace<T> {
             return Ok(scores);
         }
         if boosted.is_some() || !rule.inspects_start() {
-            return Ok(context.logits(model));
+            return Ok(context.start_logits());
         }
         // The rule will read these outputs when the next round starts from this model.
-        let outputs = context.inspect(model);
+        let outputs = context.inspect_start();
         let mut scores = round.pool.take(outputs.0.rows(), outputs.0.columns());
         scores.copy_from(&outputs.0);
         if let Some(cached) = self.cache.cached_mut() {

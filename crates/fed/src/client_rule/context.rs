@@ -6,6 +6,8 @@ use crate::{Error, Setup};
 use boostfgl_graph::stream::key64;
 use boostfgl_nn::backbones::{Backbone, Pass};
 use boostfgl_nn::{Dropout, Matrix, MessageNoise, Params, Pool, Real, View, WeightedLoss};
+use boostfgl_protocol::Model;
+use std::sync::Arc;
 
 /// What a rule may read and use: the client's own data, its views of them, and its tools.
 pub struct ClientContext<'a, T: Real> {
@@ -22,6 +24,8 @@ pub struct ClientContext<'a, T: Real> {
     pub(crate) pool: &'a Pool<T>,
     pub(crate) settings: &'a Setup,
     pub(crate) start: &'a Params<T>,
+    /// `start` with its version, if the server gave it.
+    pub(crate) given: Option<&'a Model<T>>,
     /// Cached outputs of the start model: logits and hidden representation of all nodes under this
     /// propagation.
     pub(crate) seen: Option<&'a (Matrix<T>, Option<Matrix<T>>)>,
@@ -44,6 +48,12 @@ impl<'a, T: Real> ClientContext<'a, T> {
     /// The model that this round started from.
     pub fn start(&self) -> &'a Params<T> {
         self.start
+    }
+
+    /// The model that this round started from, to be kept: shared with the server's, if the server
+    /// gave it.
+    pub fn shared_start(&self) -> Arc<Params<T>> {
+        self.given.map_or_else(|| Arc::new(self.start.clone()), Model::shared)
     }
 
     /// Rounds done before this one.
@@ -126,33 +136,34 @@ impl<'a, T: Real> ClientContext<'a, T> {
 
     /// Logits of all local nodes under `model` and this round's propagation, without dropout.
     pub fn logits(&self, model: &Params<T>) -> Matrix<T> {
-        let (logits, hidden) = self.inspect(model);
-        hidden.into_iter().for_each(|hidden| self.pool.put(hidden));
-        logits
+        self.only_logits(self.inspect(model))
+    }
+
+    /// The same under the model that this round started from, whose outputs are often known.
+    pub fn start_logits(&self) -> Matrix<T> {
+        self.only_logits(self.inspect_start())
     }
 
     /// Logits and hidden representation of all local nodes under `model` and this round's
     /// propagation, without dropout.
     pub fn inspect(&self, model: &Params<T>) -> (Matrix<T>, Option<Matrix<T>>) {
-        // Compared by address: only the start model itself has cached outputs.
-        let is_start = std::ptr::eq(model, self.start);
-        match self.seen.filter(|_| is_start) {
-            Some((logits, hidden)) => {
-                (self.copied(logits), hidden.as_ref().map(|hidden| self.copied(hidden)))
-            }
-            None => {
-                let noise = self.noise(if is_start { Occasion::Start } else { Occasion::Other });
-                let pass = Pass::new(self.backbone, self.whole, self.pool)
-                    .using_cache(self.cached && is_start);
-                pass.noise(noise).inspect(model)
-            }
-        }
+        let pass = Pass::new(self.backbone, self.whole, self.pool);
+        pass.noise(self.noise(Occasion::Other)).inspect(model)
     }
 
-    /// Mean cross-entropy of the training nodes under `model`, without dropout and without node
-    /// weights.
-    pub fn training_loss(&self, model: &Params<T>) -> f64 {
-        let logits = self.logits(model);
+    /// The same under the model that this round started from, whose outputs are often known.
+    pub fn inspect_start(&self) -> (Matrix<T>, Option<Matrix<T>>) {
+        if let Some((logits, hidden)) = self.seen {
+            return (self.copied(logits), hidden.as_ref().map(|hidden| self.copied(hidden)));
+        }
+        let pass = Pass::new(self.backbone, self.whole, self.pool).using_cache(self.cached);
+        pass.noise(self.noise(Occasion::Start)).inspect(self.start)
+    }
+
+    /// Mean cross-entropy of the training nodes under the model that this round started from,
+    /// without dropout and without node weights.
+    pub fn training_loss(&self) -> f64 {
+        let logits = self.start_logits();
         let losses = self.data.training().iter().map(|&v| {
             let row = logits.row(v as usize);
             let label = self.data.training_label(v as usize).unwrap_or(0);
@@ -161,6 +172,11 @@ impl<'a, T: Real> ClientContext<'a, T> {
         let mean = losses.sum::<f64>() / self.data.training().len().max(1) as f64;
         self.pool.put(logits);
         mean
+    }
+
+    fn only_logits(&self, (logits, hidden): (Matrix<T>, Option<Matrix<T>>)) -> Matrix<T> {
+        hidden.into_iter().for_each(|hidden| self.pool.put(hidden));
+        logits
     }
 
     fn copied(&self, matrix: &Matrix<T>) -> Matrix<T> {

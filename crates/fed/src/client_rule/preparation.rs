@@ -9,11 +9,6 @@ use boostfgl_protocol::Message;
 
 /// What a client does before the first round. By default nothing.
 pub trait PreparationHooks<T: Real> {
-    /// The number of exchanges with the other clients before the first round.
-    fn exchanges(&self) -> usize {
-        0
-    }
-
     /// The question that goes to every other client in exchange `number`, after the local work that
     /// precedes it; `None` if there is no question.
     ///

@@ -1,8 +1,8 @@
 //! The inside of a round, for observers that ask for it.
 
-use super::{Done, Federation};
+use super::Federation;
 use crate::observer::{Inspected, Inspection, Observer};
-use crate::round_context::ModelSource;
+use crate::server::Settling;
 use boostfgl_nn::{Params, Real};
 use boostfgl_protocol::Model;
 use std::borrow::Cow;
@@ -25,44 +25,44 @@ impl<T: Real> Federation<T> {
         let Self { clients, server, .. } = self;
         let mut starts: Vec<Start<T>> = Vec::with_capacity(clients.len());
         for (k, client) in clients.iter_mut().enumerate() {
-            let given = server.start(k);
+            let given = server.rule.start(k);
             let earlier = (0..k).find(|&j| {
-                given.zip(server.start(j)).is_some_and(|(a, b)| a.version() == b.version())
+                given.zip(server.rule.start(j)).is_some_and(|(a, b)| a.version() == b.version())
             });
+            let trainer = client.trainer_mut();
             let received = match earlier {
                 Some(j) => Arc::clone(&starts[j].received),
-                None => given.map_or_else(|| Arc::new(client.local().clone()), Model::shared),
+                None => given.map_or_else(|| Arc::clone(trainer.local()), Model::shared),
             };
             // Taken before the round, since training changes the state that `deploy` depends on.
-            let deployed = client.deployed(ModelSource::Server(&received));
+            let deployed = trainer.deployed(&received);
             starts.push(Start { received, deployed, shared: given.is_some() });
         }
         starts
     }
 
     /// Shows the inside of a round to the observers that ask for it.
-    pub(crate) fn inspect(
-        &mut self,
-        round: usize,
-        starts: &[Start<T>],
-        done: &Done<T>,
-        observers: &mut [&mut dyn Observer<T>],
-    ) {
+    pub(crate) fn inspect(&mut self, starts: &[Start<T>], observers: &mut [&mut dyn Observer<T>]) {
         let Self { clients, server, .. } = self;
         let deployed: Vec<Option<Params<T>>> = clients
             .iter_mut()
             .enumerate()
-            .map(|(k, client)| client.deployed(server.evaluated(k).into()))
+            .map(|(k, client)| {
+                let trainer = client.trainer_mut();
+                let own = Arc::clone(trainer.local());
+                trainer.deployed(server.rule.evaluated(k).map_or(&*own, Model::params))
+            })
             .collect();
+        let Some(settling) = self.server.settling() else { return };
         let clients = deployed.into_iter().zip(starts).enumerate();
         let clients = clients
-            .map(|(k, (deployed, start))| self.inspected(k, deployed, start, done))
+            .map(|(k, (deployed, start))| self.inspected(k, deployed, start, settling))
             .collect();
         let setup = self.setup();
         let inspection = Inspection {
-            round,
+            round: settling.round,
             rounds: setup.protocol.rounds,
-            backbone: &*self.context.backbone,
+            backbone: &*self.run.backbone,
             model: &setup.model,
             clients,
         };
@@ -75,21 +75,21 @@ impl<T: Real> Federation<T> {
         k: usize,
         deployed: Option<Params<T>>,
         start: &'a Start<T>,
-        done: &'a Done<T>,
+        settling: &'a Settling<T>,
     ) -> Inspected<'a, T> {
-        let client = &self.clients[k];
-        let place = done.records.iter().position(|record| record.client == k);
+        let client = self.clients[k].trainer();
+        let place = settling.records.iter().position(|record| record.client == k);
         // The model that reached the server: an attack may have replaced the trained one.
-        let arrived = done.arrived.iter().find(|(from, _)| *from == k);
+        let arrived = settling.arrived.iter().find(|(from, _)| *from == k);
         let arrived = arrived.map_or(client.local(), |(_, model)| model);
-        let evaluated = self.server.evaluated(k).map_or(client.local(), Model::params);
+        let evaluated = self.server.rule.evaluated(k).map_or(&**client.local(), Model::params);
         let tensors = 0..start.received.tensors().len();
-        let combination = done.combination.as_ref().filter(|_| start.shared);
+        let combination = settling.combination.as_ref().filter(|_| start.shared);
         Inspected {
             data: client.data(),
             received: &start.received,
             start: Cow::Borrowed(start.deployed.as_ref().unwrap_or(&start.received)),
-            trained: place.map(|_| arrived),
+            trained: place.map(|_| &**arrived),
             evaluated: deployed.map_or(Cow::Borrowed(evaluated), Cow::Owned),
             // A client that did not take part has α and β of an earlier round.
             node_weights: place.and_then(|_| client.node_weights()),
@@ -97,11 +97,11 @@ impl<T: Real> Federation<T> {
                 Some(_) => client.propagation(),
                 None => client.data().inputs().propagation(),
             },
-            size: self.setup().protocol.client_weight.of(client.enrolment()),
+            size: self.server.sizes[k],
             weights: combination
                 .zip(place)
                 .map(|(all, place)| tensors.map(|t| all.weights(t)[place]).collect()),
-            gap: place.and_then(|place| done.records[place].gap),
+            gap: place.and_then(|place| settling.records[place].gap),
         }
     }
 }

@@ -1,11 +1,9 @@
 //! The context from which both sides of a method are made.
 
 use crate::Setup;
-use crate::shared_models::SharedModels;
 use boostfgl_graph::{Adjacency, Features, Graph, Labels};
 use boostfgl_nn::backbones::{Backbone, Pass};
 use boostfgl_nn::{Inputs, Params, Pool, Real, View};
-use std::sync::Arc;
 
 /// What both sides of a method are made from. Of the clients' data it contains only sizes.
 pub struct MethodContext<'a, T: Real> {
@@ -23,8 +21,6 @@ pub struct MethodContext<'a, T: Real> {
     pub features: usize,
     /// Number of classes C.
     pub classes: usize,
-    /// Models that all clients received, stored once.
-    pub(crate) archive: Arc<SharedModels<T>>,
 }
 
 impl<T: Real> MethodContext<'_, T> {

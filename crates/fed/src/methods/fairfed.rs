@@ -95,7 +95,7 @@ impl<T: Real> TrainingHooks<T> for GapReporter {
     }
 
     fn begin(&mut self, context: &ClientContext<'_, T>, _: Option<&Message<T>>) -> Result<()> {
-        let logits = context.logits(context.start());
+        let logits = context.start_logits();
         self.counts = [0.0; 4];
         for &v in context.data().training() {
             let Some(label) = context.data().training_label(v as usize) else { continue };

@@ -66,6 +66,8 @@ pub struct MethodInfo {
     pub outvotes: fn(Rule) -> Option<&'static str>,
     /// Rounds that the method adds after the T of the protocol.
     pub further_rounds: fn(&MethodConfigs) -> usize,
+    /// Exchanges between this number of clients before the first round.
+    pub exchanges: fn(&MethodConfigs, usize) -> usize,
     /// Bytes that the method needs in addition to FedAvg, at its peak, for all clients and the
     /// server together.
     pub extra_bytes: fn(&Sizes, &MethodConfigs) -> f64,
@@ -89,6 +91,7 @@ impl MethodInfo {
         noise: None,
         outvotes: |_| None,
         further_rounds: |_| 0,
+        exchanges: |_, _| 0,
         extra_bytes: |_, _| 0.0,
     };
 }

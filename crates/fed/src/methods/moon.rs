@@ -123,7 +123,8 @@ impl<T: Real> TrainingHooks<T> for Contrast<T> {
 
     fn begin(&mut self, context: &ClientContext<'_, T>, _: Option<&Message<T>>) -> Result<()> {
         let Some(previous) = self.previous.as_ref().filter(|_| self.acts()) else { return Ok(()) };
-        let pair = representation(context, context.start()).zip(representation(context, previous));
+        let near = representation(context, context.inspect_start());
+        let pair = near.zip(representation(context, context.inspect(previous)));
         self.frozen = match self.config.contrast_nodes {
             ContrastNodes::All => pair,
             ContrastNodes::Training => pair.map(|(near, far)| {
@@ -196,9 +197,11 @@ impl<T: Real> RuleState<T> for Contrast<T> {
     }
 }
 
-/// The hidden representation of all nodes under `model`, without dropout.
-fn representation<T: Real>(context: &ClientContext<'_, T>, model: &Params<T>) -> Option<Matrix<T>> {
-    let (logits, hidden) = context.inspect(model);
+/// The hidden representation among the outputs of a model.
+fn representation<T: Real>(
+    context: &ClientContext<'_, T>,
+    (logits, hidden): (Matrix<T>, Option<Matrix<T>>),
+) -> Option<Matrix<T>> {
     context.pool().put(logits);
     hidden
 }

@@ -109,7 +109,7 @@ impl<T: Real> TrainingHooks<T> for LossReporter {
     }
 
     fn begin(&mut self, context: &ClientContext<'_, T>, _: Option<&Message<T>>) -> Result<()> {
-        self.loss = context.training_loss(context.start());
+        self.loss = context.training_loss();
         Ok(())
     }
 

@@ -27,6 +27,17 @@ pub enum Reason {
     Failed(String),
     /// The client already sent an update in this round.
     Duplicate,
+    /// The reply is missing: none arrived in time, or the client is gone.
+    Missing(String),
+    /// The reply cannot be read, or is not a reply to what was asked.
+    Unreadable(String),
+    /// Another client did not use its answer.
+    Answer {
+        /// The reason in one word.
+        kind: &'static str,
+        /// The reason.
+        reason: String,
+    },
     /// It is for another round.
     WrongRound {
         /// The current round.
@@ -108,6 +119,9 @@ impl Reason {
         match self {
             Self::Failed(_) => "failed",
             Self::Duplicate => "duplicate",
+            Self::Missing(_) => "missing",
+            Self::Unreadable(_) => "unreadable",
+            Self::Answer { kind, .. } => kind,
             Self::WrongRound { .. } => "wrong-round",
             Self::Late { .. } => "late",
             Self::Shape { .. } => "shape",
@@ -126,10 +140,10 @@ impl Reason {
     /// from the others may be honest, and is often the one with the hardest data.
     pub fn is_suspect(&self) -> bool {
         match self {
-            Self::Duplicate | Self::WrongRound { .. } => true,
+            Self::Duplicate | Self::WrongRound { .. } | Self::Unreadable(_) => true,
             Self::Shape { .. } | Self::Message { .. } | Self::NotFinite { .. } => true,
             Self::Size { .. } | Self::Summary { .. } => true,
-            Self::Failed(_) | Self::Late { .. } => false,
+            Self::Failed(_) | Self::Missing(_) | Self::Answer { .. } | Self::Late { .. } => false,
             Self::Replay { .. } | Self::Implausible { .. } | Self::TooLong { .. } => false,
         }
     }
@@ -150,6 +164,11 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Failed(error) => write!(f, "expected an update, found a failure: {error}"),
+            Self::Missing(reason) => write!(f, "expected a reply, found none: {reason}"),
+            Self::Unreadable(reason) => {
+                write!(f, "expected a reply to what was asked, found another: {reason}")
+            }
+            Self::Answer { reason, .. } => f.write_str(reason),
             Self::Duplicate => f.write_str("expected one update per round, found a second one"),
             Self::WrongRound { expected, found } => {
                 write!(f, "expected an update for round {expected}, found one for round {found}")
@@ -202,6 +221,12 @@ mod tests {
         let text = String::new;
         vec![
             Reason::Failed(text()),
+            Reason::Missing(text()),
+            Reason::Unreadable(text()),
+            Reason::Answer {
+                kind: "message",
+                reason: Reason::Message { expected: text(), found: text() }.to_string(),
+            },
             Reason::Duplicate,
             Reason::WrongRound { expected: 1, found: 2 },
             Reason::Late { allowed: 1.0, took: 2.0 },
@@ -223,8 +248,16 @@ mod tests {
     /// As docs/robustness.md lists them.
     #[test]
     fn reasons_are_classified_as_suspect_doubtful_or_numeric() {
-        let suspect =
-            ["duplicate", "wrong-round", "shape", "message", "not-finite", "size", "summary"];
+        let suspect = [
+            "unreadable",
+            "duplicate",
+            "wrong-round",
+            "shape",
+            "message",
+            "not-finite",
+            "size",
+            "summary",
+        ];
         assert_eq!(kinds(Reason::is_suspect), suspect);
         assert_eq!(kinds(Reason::is_doubtful), ["replay", "implausible", "too-long"]);
         assert_eq!(kinds(Reason::is_numeric), ["failed", "not-finite", "too-long"]);

@@ -72,6 +72,7 @@ pub(crate) fn setup(method: &str, boosts: &[Boost]) -> Setup {
         screen: Default::default(),
         aggregation: Default::default(),
         attack: Default::default(),
+        transport: Default::default(),
     }
 }
 

@@ -45,5 +45,6 @@ pub(crate) fn setup(boosts: &[Boost], rounds: usize) -> Setup {
         screen: Default::default(),
         aggregation: Default::default(),
         attack: Default::default(),
+        transport: Default::default(),
     }
 }

@@ -3,8 +3,9 @@
 use boostfgl::nn::{Matrix, Params, TensorShape};
 use boostfgl::protocol::codec::Item;
 use boostfgl::protocol::{
-    Answer, Broadcast, Claims, Discard, Enrolment, Evaluation, Exchange, Exchanged, Failure, Frame,
-    Header, Limits, Message, Model, Reply, Roster, RunId, Summary, Task, Update, decode, encode,
+    Answer, Broadcast, Claims, Conclusion, Discard, Enrolment, Evaluation, Exchange, Exchanged,
+    Failure, Fault, Frame, Header, Limits, Message, Model, Reply, Revealed, Roster, RunId, Summary,
+    Task, Trial, Update, decode, encode,
 };
 use std::sync::Arc;
 
@@ -50,7 +51,8 @@ fn message() -> Message<f32> {
 
 fn every_task() -> Vec<Task<f32>> {
     let model = Model::new(0, Params::glorot(&shapes(), 1));
-    let broadcast = Broadcast { model: Some(model.clone()), message: Some(Arc::new(message())) };
+    let sent = Some(Arc::new(message()));
+    let broadcast = Broadcast { rounds_done: 1, model: Some(model.clone()), message: sent };
     let roster = Roster { client: 1, able: vec![true, false], class_counts: vec![3, 1] };
     vec![
         Task::Enroll,
@@ -59,9 +61,11 @@ fn every_task() -> Vec<Task<f32>> {
         Task::Exchange(Exchange::Answer { number: 0, questions: vec![(0, Arc::new(message()))] }),
         Task::Exchange(Exchange::Receive { number: 0, answers: vec![(0, message())] }),
         Task::Exchange(Exchange::Finish),
-        Task::Evaluate(Broadcast { model: Some(model.clone()), message: None }),
+        Task::Evaluate(Trial { rounds_done: 1, model: Some(model.clone()), starts_next: true }),
+        Task::Keep,
         Task::Train(broadcast),
         Task::Discard(Discard { numeric: false, model: Some(model) }),
+        Task::Conclude,
         Task::Save,
         Task::Restore(vec![7; 4]),
     ]
@@ -76,18 +80,23 @@ fn every_reply() -> Vec<Reply<f32>> {
         seconds: 0.125,
     };
     let model = Some(Arc::new(Params::glorot(&shapes(), 2)));
+    let revealed = Some(Revealed { predictions: vec![0, 1], model: model.clone() });
     let answers = vec![Answer::Given(0, message()), Answer::Failed(2, "no edges".to_owned())];
     vec![
         Reply::Enrolled(Enrolment { nodes: 3, class_counts: vec![1, 2], ..Enrolment::default() }),
-        Reply::Begun { exchanges: 1 },
         Reply::Exchanged(Exchanged::Question(Some(message()))),
         Reply::Exchanged(Exchanged::Answers(answers)),
-        Reply::Exchanged(Exchanged::Received(vec![(0, "too long".to_owned())])),
+        Reply::Exchanged(Exchanged::Received(vec![Fault {
+            client: 1,
+            kind: "message".to_owned(),
+            reason: "too long".to_owned(),
+        }])),
         Reply::Exchanged(Exchanged::Finished),
         Reply::Update(Update { claims, model, message: message() }),
-        Reply::Evaluated(Evaluation { hits: 1, validated: 2, predictions: Some(vec![0, 1]) }),
+        Reply::Evaluated(Evaluation { hits: 1, validated: 2, counts: vec![3, 4], revealed }),
+        Reply::Concluded(Conclusion { digest: [6; 32] }),
         Reply::State(vec![7; 4]),
         Reply::Done,
-        Reply::Failed(Failure { reason: "the loss is NaN".to_owned() }),
+        Reply::Failed(Failure { reason: "NaN".to_owned(), advice: "Check.".to_owned() }),
     ]
 }

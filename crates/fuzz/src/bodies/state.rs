@@ -48,6 +48,7 @@ fn federation(method: &'static MethodInfo) -> Federation<f32> {
         screen: Default::default(),
         aggregation: Default::default(),
         attack: Default::default(),
+        transport: Default::default(),
     };
     let data = partition.client_graphs(graph).iter().map(LocalData::new).collect();
     Federation::new(setup, data).expect("the setup is sound")

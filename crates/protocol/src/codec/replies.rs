@@ -2,19 +2,20 @@
 
 use super::Wire;
 use super::reader::Reader;
-use super::tasks::{message_bytes, params_bytes, read_state, write_state};
+use super::tasks::{count_bytes, message_bytes, params_bytes, read_state, write_state};
 use super::values::{read_list, read_numbers, write_list, write_numbers};
 use super::writer::Writer;
 use crate::{
-    Answer, Claims, Enrolment, Evaluation, Exchanged, Failure, Reply, Result, Summary, Update,
+    Answer, Claims, Conclusion, Enrolment, Evaluation, Exchanged, Failure, Fault, Reply, Result,
+    Revealed, Summary, Update,
 };
 use boostfgl_nn::Real;
 
 const ENROLLED: u8 = 1;
-const BEGUN: u8 = 2;
-const EXCHANGED: u8 = 3;
-const UPDATE: u8 = 4;
-const EVALUATED: u8 = 5;
+const EXCHANGED: u8 = 2;
+const UPDATE: u8 = 3;
+const EVALUATED: u8 = 4;
+const CONCLUDED: u8 = 5;
 const STATE: u8 = 6;
 const DONE: u8 = 7;
 const FAILED: u8 = 8;
@@ -26,10 +27,6 @@ impl<T: Real> Wire<T> for Reply<T> {
                 out.byte(ENROLLED);
                 Wire::<T>::write(enrolment, out);
             }
-            Self::Begun { exchanges } => {
-                out.byte(BEGUN);
-                out.u32(*exchanges);
-            }
             Self::Exchanged(exchanged) => {
                 out.byte(EXCHANGED);
                 exchanged.write(out);
@@ -40,7 +37,11 @@ impl<T: Real> Wire<T> for Reply<T> {
             }
             Self::Evaluated(evaluation) => {
                 out.byte(EVALUATED);
-                Wire::<T>::write(evaluation, out);
+                evaluation.write(out);
+            }
+            Self::Concluded(conclusion) => {
+                out.byte(CONCLUDED);
+                out.bytes(&conclusion.digest);
             }
             Self::State(state) => {
                 out.byte(STATE);
@@ -50,6 +51,7 @@ impl<T: Real> Wire<T> for Reply<T> {
             Self::Failed(failure) => {
                 out.byte(FAILED);
                 out.text(&failure.reason);
+                out.text(&failure.advice);
             }
         }
     }
@@ -57,13 +59,13 @@ impl<T: Real> Wire<T> for Reply<T> {
     fn read(input: &mut Reader<'_, T>) -> Result<Self> {
         Ok(match input.byte()? {
             ENROLLED => Self::Enrolled(Wire::<T>::read(input)?),
-            BEGUN => Self::Begun { exchanges: input.u32()? },
             EXCHANGED => Self::Exchanged(Exchanged::read(input)?),
             UPDATE => Self::Update(Update::read(input)?),
-            EVALUATED => Self::Evaluated(Wire::<T>::read(input)?),
+            EVALUATED => Self::Evaluated(Evaluation::read(input)?),
+            CONCLUDED => Self::Concluded(Conclusion { digest: input.array()? }),
             STATE => Self::State(read_state(input)?),
             DONE => Self::Done,
-            FAILED => Self::Failed(Failure { reason: input.text()? }),
+            FAILED => Self::Failed(Failure { reason: input.text()?, advice: input.text()? }),
             other => return Err(input.malformed("the tag of a reply", other)),
         })
     }
@@ -76,6 +78,8 @@ impl<T: Real> Wire<T> for Enrolment {
         out.u64(self.validation);
         out.u64(self.arcs);
         out.u32(self.features);
+        out.u32(self.classes);
+        out.bytes(&self.settings);
         write_numbers(&self.class_counts, out);
     }
 
@@ -86,27 +90,39 @@ impl<T: Real> Wire<T> for Enrolment {
             validation: input.u64()?,
             arcs: input.u64()?,
             features: input.u32()?,
+            classes: input.u32()?,
+            settings: input.array()?,
             class_counts: read_numbers(input)?,
         })
     }
 }
 
-impl<T: Real> Wire<T> for Evaluation {
+impl<T: Real> Wire<T> for Evaluation<T> {
     fn write(&self, out: &mut Writer) {
         out.u64(self.hits);
         out.u64(self.validated);
-        out.bool(self.predictions.is_some());
-        if let Some(predictions) = &self.predictions {
-            write_numbers(predictions, out);
-        }
+        write_numbers(&self.counts, out);
+        self.revealed.write(out);
     }
 
     fn read(input: &mut Reader<'_, T>) -> Result<Self> {
         Ok(Self {
             hits: input.u64()?,
             validated: input.u64()?,
-            predictions: if input.bool()? { Some(read_numbers(input)?) } else { None },
+            counts: read_numbers(input)?,
+            revealed: Wire::<T>::read(input)?,
         })
+    }
+}
+
+impl<T: Real> Wire<T> for Revealed<T> {
+    fn write(&self, out: &mut Writer) {
+        write_numbers(&self.predictions, out);
+        self.model.write(out);
+    }
+
+    fn read(input: &mut Reader<'_, T>) -> Result<Self> {
+        Ok(Self { predictions: read_numbers(input)?, model: Wire::<T>::read(input)? })
     }
 }
 
@@ -173,9 +189,9 @@ impl<T: Real> Wire<T> for Exchanged<T> {
                 out.byte(ANSWERS);
                 write_list(answers, out);
             }
-            Self::Received(refused) => {
+            Self::Received(faults) => {
                 out.byte(RECEIVED);
-                write_list::<T, _>(refused, out);
+                write_list::<T, _>(faults, out);
             }
             Self::Finished => out.byte(FINISHED),
         }
@@ -185,7 +201,7 @@ impl<T: Real> Wire<T> for Exchanged<T> {
         Ok(match input.byte()? {
             QUESTION => Self::Question(Wire::<T>::read(input)?),
             ANSWERS => Self::Answers(read_list(input, ANSWER)?),
-            RECEIVED => Self::Received(read_list::<T, _>(input, NAMED_TEXT)?),
+            RECEIVED => Self::Received(read_list::<T, _>(input, FAULT)?),
             FINISHED => Self::Finished,
             other => return Err(input.malformed("the tag of a step", other)),
         })
@@ -194,8 +210,21 @@ impl<T: Real> Wire<T> for Exchanged<T> {
 
 /// Bytes of the shortest answer: a bool, a client's number and an empty text.
 const ANSWER: usize = 9;
-/// Bytes of a client's number and an empty text.
-const NAMED_TEXT: usize = 8;
+
+/// Bytes of a client's number and two empty texts.
+const FAULT: usize = 12;
+
+impl<T: Real> Wire<T> for Fault {
+    fn write(&self, out: &mut Writer) {
+        out.u32(self.client);
+        out.text(&self.kind);
+        out.text(&self.reason);
+    }
+
+    fn read(input: &mut Reader<'_, T>) -> Result<Self> {
+        Ok(Self { client: input.u32()?, kind: input.text()?, reason: input.text()? })
+    }
+}
 
 impl<T: Real> Wire<T> for Answer<T> {
     fn write(&self, out: &mut Writer) {
@@ -232,11 +261,13 @@ impl<T: Real> Update<T> {
     }
 }
 
-/// Bytes of what a method sends in a reply: models, messages, sizes and summaries. Losses, seconds
+/// Bytes of what a method sends in a reply: models, messages, sizes, summaries and the class counts
+/// that some settings need. Losses, seconds
 /// and norms are facts about the training, and count with the frame.
 pub(super) fn payload<T: Real>(reply: &Reply<T>) -> u64 {
     match reply {
         Reply::Update(update) => update.payload(),
+        Reply::Enrolled(enrolment) => count_bytes(&enrolment.class_counts),
         Reply::Exchanged(Exchanged::Question(Some(question))) => message_bytes(question),
         Reply::Exchanged(Exchanged::Answers(answers)) => answers
             .iter()

@@ -4,7 +4,7 @@ use super::Wire;
 use super::reader::Reader;
 use super::values::{read_list, read_numbers, write_list, write_numbers};
 use super::writer::Writer;
-use crate::{Broadcast, Discard, Exchange, Message, Result, Roster, Task};
+use crate::{Broadcast, Discard, Exchange, Message, Result, Roster, Task, Trial};
 use boostfgl_nn::Real;
 
 const ENROLL: u8 = 1;
@@ -13,8 +13,10 @@ const EXCHANGE: u8 = 3;
 const TRAIN: u8 = 4;
 const DISCARD: u8 = 5;
 const EVALUATE: u8 = 6;
-const SAVE: u8 = 7;
-const RESTORE: u8 = 8;
+const KEEP: u8 = 7;
+const CONCLUDE: u8 = 8;
+const SAVE: u8 = 9;
+const RESTORE: u8 = 10;
 
 impl<T: Real> Wire<T> for Task<T> {
     fn write(&self, out: &mut Writer) {
@@ -37,10 +39,14 @@ impl<T: Real> Wire<T> for Task<T> {
                 out.bool(*numeric);
                 model.write(out);
             }
-            Self::Evaluate(broadcast) => {
+            Self::Evaluate(Trial { rounds_done, model, starts_next }) => {
                 out.byte(EVALUATE);
-                broadcast.write(out);
+                out.u32(*rounds_done);
+                model.write(out);
+                out.bool(*starts_next);
             }
+            Self::Keep => out.byte(KEEP),
+            Self::Conclude => out.byte(CONCLUDE),
             Self::Save => out.byte(SAVE),
             Self::Restore(state) => {
                 out.byte(RESTORE);
@@ -58,7 +64,13 @@ impl<T: Real> Wire<T> for Task<T> {
             DISCARD => {
                 Self::Discard(Discard { numeric: input.bool()?, model: Wire::<T>::read(input)? })
             }
-            EVALUATE => Self::Evaluate(Broadcast::read(input)?),
+            EVALUATE => Self::Evaluate(Trial {
+                rounds_done: input.u32()?,
+                model: Wire::<T>::read(input)?,
+                starts_next: input.bool()?,
+            }),
+            KEEP => Self::Keep,
+            CONCLUDE => Self::Conclude,
             SAVE => Self::Save,
             RESTORE => Self::Restore(read_state(input)?),
             other => return Err(input.malformed("the tag of a task", other)),
@@ -68,12 +80,17 @@ impl<T: Real> Wire<T> for Task<T> {
 
 impl<T: Real> Wire<T> for Broadcast<T> {
     fn write(&self, out: &mut Writer) {
+        out.u32(self.rounds_done);
         self.model.write(out);
         self.message.write(out);
     }
 
     fn read(input: &mut Reader<'_, T>) -> Result<Self> {
-        Ok(Self { model: Wire::<T>::read(input)?, message: Wire::<T>::read(input)? })
+        Ok(Self {
+            rounds_done: input.u32()?,
+            model: Wire::<T>::read(input)?,
+            message: Wire::<T>::read(input)?,
+        })
     }
 }
 
@@ -150,11 +167,12 @@ pub(super) fn read_state<T: Real>(input: &mut Reader<'_, T>) -> Result<Vec<u8>> 
     }
 }
 
-/// Bytes of what a method sends in a task: models and messages of training and exchanges. The
-/// evaluation of a model is no part of a method.
+/// Bytes of what a method sends in a task: models and messages of training and exchanges, and the
+/// class counts of all clients. The evaluation of a model is no part of a method.
 pub(super) fn payload<T: Real>(task: &Task<T>) -> u64 {
     match task {
         Task::Train(broadcast) => broadcast.payload(),
+        Task::Begin(roster) => count_bytes(&roster.class_counts),
         Task::Exchange(Exchange::Answer { questions, .. }) => {
             questions.iter().map(|(_, question)| message_bytes(question)).sum()
         }
@@ -163,6 +181,11 @@ pub(super) fn payload<T: Real>(task: &Task<T>) -> u64 {
         }
         _ => 0,
     }
+}
+
+/// Bytes of counts.
+pub(super) fn count_bytes(counts: &[u64]) -> u64 {
+    size_of_val(counts) as u64
 }
 
 impl<T: Real> Broadcast<T> {

@@ -14,6 +14,9 @@ impl<T: Real> Wire<T> for Matrix<T> {
         if self.stride() == self.columns() {
             return out.plain(self.data());
         }
+        if out.counts() {
+            return out.skip(self.rows() * self.columns() * size_of::<T>());
+        }
         (0..self.rows()).for_each(|r| out.plain(self.row(r)));
     }
 
@@ -91,7 +94,12 @@ impl<T: Real> Wire<T> for Model<T> {
         match (input.model(version).cloned(), has_numbers) {
             (Some(model), false) => Ok(model),
             (None, true) => {
-                let model = Self::at(version, Arc::new(Params::read(input)?));
+                let params = Params::read(input)?;
+                // The server checks every model before it sends it, so that the client need not.
+                if !params.is_finite() {
+                    return Err(input.malformed("a model of finite numbers", "infinity or NaN"));
+                }
+                let model = Self::at(version, Arc::new(params));
                 input.add_model(model.clone());
                 Ok(model)
             }
@@ -107,6 +115,9 @@ impl<T: Real> Wire<T> for Message<T> {
         write_numbers(&self.numbers, out);
         out.length(self.entries.len());
         // Positions and values apart, so that each is one block.
+        if out.counts() {
+            return out.skip(self.entries.len() * (size_of::<u32>() + size_of::<T>()));
+        }
         let (places, values): (Vec<u32>, Vec<T>) = self.entries.iter().copied().unzip();
         out.plain(&places);
         out.plain(&values);

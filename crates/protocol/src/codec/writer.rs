@@ -33,6 +33,18 @@ impl Writer {
         }
     }
 
+    /// Whether bytes are only counted.
+    pub(super) fn counts(&self) -> bool {
+        matches!(self.sink, Sink::Count(_))
+    }
+
+    /// Counts this many bytes without looking at them.
+    pub(super) fn skip(&mut self, bytes: usize) {
+        if let Sink::Count(count) = &mut self.sink {
+            *count += bytes as u64;
+        }
+    }
+
     pub(super) fn into_bytes(self) -> Vec<u8> {
         match self.sink {
             Sink::Bytes(bytes) => bytes,

@@ -38,6 +38,8 @@ pub(super) fn records<'a>(runs: &'a [Run<'a>]) -> Parts<'a> {
     columns.push(number(&rows, "gap", |client| client.gap));
     columns.push(count(&rows, "bytes_up", |client| client.bytes_up));
     columns.push(count(&rows, "bytes_down", |client| client.bytes_down));
+    columns.push(count(&rows, "framed_up", |client| client.framed_up));
+    columns.push(count(&rows, "framed_down", |client| client.framed_down));
     columns.push(number(&rows, "seconds", |client| Some(client.seconds)));
     columns.push(Column::count("nodes", rows.iter().map(|row| Some(row.scores?.nodes as u64))));
     for headline in HEADLINES.iter() {

@@ -29,6 +29,8 @@ pub(super) fn records<'a>(runs: &'a [Run<'a>]) -> Parts<'a> {
     columns.push(number(&summaries, "peak_rss_mib", |summary| summary.peak_rss_mib));
     columns.push(count(&summaries, "bytes_up", |summary| summary.bytes.up));
     columns.push(count(&summaries, "bytes_down", |summary| summary.bytes.down));
+    columns.push(count(&summaries, "framed_up", |summary| summary.bytes.framed_up));
+    columns.push(count(&summaries, "framed_down", |summary| summary.bytes.framed_down));
     columns.push(text(&summaries, "program", |summary| &summary.program));
     columns.push(text(&summaries, "digest", |summary| &summary.digest));
     Box::new(std::iter::once(Records { columns }))

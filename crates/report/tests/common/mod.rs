@@ -33,6 +33,9 @@ pub(crate) fn run(method: &str, boost: &[&str], seeds: &[[Option<f64>; 4]]) -> S
             cpu_seconds: 4.0,
             bytes_up: 92_274_688,
             bytes_down: 92_274_688,
+            framed_up: 30,
+            framed_down: 50,
+            federation_digest: String::new(),
             refused: Default::default(),
             digest: format!("seed{seed}"),
         }

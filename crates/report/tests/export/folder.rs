@@ -41,6 +41,8 @@ fn round(seed: u64, number: usize) -> Round {
         gap: evaluated.then_some(0.1),
         bytes_up: 1000 + client as u64,
         bytes_down: 3,
+        framed_up: 1100 + client as u64,
+        framed_down: 60,
         seconds: 0.125,
     };
     Round {

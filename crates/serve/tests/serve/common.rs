@@ -143,6 +143,9 @@ fn summary(method: &str) -> Summary {
             cpu_seconds: 4.0,
             bytes_up: 20,
             bytes_down: 40,
+            framed_up: 30,
+            framed_down: 50,
+            federation_digest: String::new(),
             refused: Default::default(),
             digest: format!("seed{seed}"),
         }

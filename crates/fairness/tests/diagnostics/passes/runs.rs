@@ -50,6 +50,7 @@ fn setup(backbone: &str, boosts: &[Boost]) -> Setup {
         screen: Default::default(),
         aggregation: Default::default(),
         attack: Default::default(),
+        transport: Default::default(),
     }
 }
 

@@ -108,6 +108,7 @@ fn setup(method: &str, boosts: &[Boost], participation: f64) -> Setup {
         screen: Default::default(),
         aggregation: Default::default(),
         attack: Default::default(),
+        transport: Default::default(),
     }
 }
 

@@ -392,7 +392,7 @@ fn visit_switch<T: Real>(
 impl<T: Real> PersonalModules<T> {
     /// The switch: predicts with the global model, extends the topology and makes the modules.
     fn new(config: &Config, context: &ClientContext<'_, T>) -> Self {
-        let mut predicted = context.logits(context.start());
+        let mut predicted = context.start_logits();
         softmax_rows(&mut predicted);
         let (adjacency, plain) =
             (context.data().adjacency(), context.data().inputs().propagation());

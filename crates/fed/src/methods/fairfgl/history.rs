@@ -1,52 +1,45 @@
 //! The history model W_hist: the mean of the last global models that a client received.
 
-use crate::shared_models::SharedModels;
 use boostfgl_nn::{Params, Real, StateVisitor, mean_of};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// The last received globals and their mean, shared with the clients that received the same.
+/// The last received globals and their mean. In one process, clients that received the same model
+/// share it.
 pub(super) struct History<T> {
-    shared: Arc<SharedModels<T>>,
     length: usize,
     /// The rounds they came in, oldest first.
     rounds: VecDeque<usize>,
     received: VecDeque<Arc<Params<T>>>,
-    mean: Option<Arc<Params<T>>>,
+    /// The mean of several models; a buffer while there are fewer.
+    mean: Option<Params<T>>,
 }
 
 impl<T: Real> History<T> {
     /// A history of up to `length` models.
-    pub(super) fn new(length: usize, shared: &Arc<SharedModels<T>>) -> Self {
-        let (rounds, received) = (VecDeque::new(), VecDeque::new());
-        Self { shared: Arc::clone(shared), length, rounds, received, mean: None }
+    pub(super) fn new(length: usize) -> Self {
+        Self { length, rounds: VecDeque::new(), received: VecDeque::new(), mean: None }
     }
 
-    /// Adds the global model of a round. A single model is no history: it is the start of the round.
-    pub(super) fn receive(&mut self, round: usize, global: &Params<T>) {
+    /// Adds the global model of a round.
+    pub(super) fn receive(&mut self, round: usize, global: Arc<Params<T>>) {
         if self.received.len() == self.length {
             self.rounds.pop_front();
             self.received.pop_front();
         }
-        // Dropped first, so that its buffer can be reused for the new mean.
-        self.mean = None;
         self.rounds.push_back(round);
-        self.received.push_back(self.shared.get(&[round], global, |model| model.copy_from(global)));
+        self.received.push_back(global);
         self.find_mean();
     }
 
     fn find_mean(&mut self) {
-        let (rounds, received) = (self.rounds.make_contiguous(), &self.received);
-        self.mean = match received.back() {
-            Some(last) if received.len() > 1 => {
-                Some(self.shared.get(rounds, last, |mean| set_mean(received, mean)))
-            }
-            last => last.filter(|_| self.length == 1).cloned(),
-        };
+        if let (Some(last), true) = (self.received.back(), self.received.len() > 1) {
+            let mean = self.mean.get_or_insert_with(|| Params::clone(last));
+            set_mean(&self.received, mean);
+        }
     }
 
-    /// Saves or restores the received models, which have the shapes of `model`. Models that clients
-    /// shared are shared again.
+    /// Saves or restores the received models, which have the shapes of `model`.
     pub(super) fn visit(
         &mut self,
         model: &Params<T>,
@@ -59,14 +52,13 @@ impl<T: Real> History<T> {
                 .mismatch(format!("at most {} rounds", self.length), rounds.len().to_string()));
         }
         let mut buffer = model.clone();
-        for (i, &round) in rounds.iter().enumerate() {
+        for (i, round) in rounds.iter().enumerate() {
             if let Some(received) = self.received.get(i).filter(|_| !visitor.restores()) {
                 buffer.copy_from(received);
             }
             visitor.visit(&round.to_string(), &mut buffer)?;
             if visitor.restores() {
-                self.received
-                    .push_back(self.shared.get(&[round], model, |model| model.copy_from(&buffer)));
+                self.received.push_back(Arc::new(buffer.clone()));
             }
         }
         if visitor.restores() {
@@ -76,9 +68,12 @@ impl<T: Real> History<T> {
         Ok(())
     }
 
-    /// W_hist, if there is one.
+    /// W_hist, if there is one. A single model is no history: it is the start of the round.
     pub(super) fn mean(&self) -> Option<&Params<T>> {
-        self.mean.as_deref()
+        match self.received.back() {
+            Some(_) if self.received.len() > 1 => self.mean.as_ref(),
+            last => last.filter(|_| self.length == 1).map(Arc::as_ref),
+        }
     }
 }
 
@@ -95,48 +90,42 @@ mod tests {
     use super::*;
     use boostfgl_nn::{Matrix, TensorShape};
 
-    fn model(x: f64) -> Params<f64> {
-        Params::from_tensors(
+    fn model(x: f64) -> Arc<Params<f64>> {
+        Arc::new(Params::from_tensors(
             &[TensorShape::bias("theta", 3)],
             vec![Matrix::from_rows(1, 3, &[x, 2.0 * x, 0.1 * x])],
-        )
+        ))
     }
 
     #[test]
     fn the_history_is_the_mean_of_the_last_five_models() {
-        let mut history = History::new(5, &Arc::default());
-        history.receive(0, &model(1.0));
+        let mut history = History::new(5);
+        history.receive(0, model(1.0));
         assert!(history.mean().is_none(), "one model is no history");
         for (round, x) in [2.0, 3.0, 4.0, 5.0, 6.0, 7.0].into_iter().enumerate() {
-            history.receive(1 + round, &model(x));
+            history.receive(1 + round, model(x));
         }
         assert!(history.mean().unwrap().distance(&model(5.0)) < 1e-14);
     }
 
     #[test]
     fn the_mean_of_equal_models_is_that_model_bit_for_bit() {
-        let mut history = History::new(5, &Arc::default());
-        history.receive(0, &model(99.0));
+        let mut history = History::new(5);
+        history.receive(0, model(99.0));
         for round in 1..=5 {
-            history.receive(round, &model(0.123_456_789));
+            history.receive(round, model(0.123_456_789));
         }
-        assert_eq!(history.mean().unwrap(), &model(0.123_456_789));
+        assert_eq!(history.mean().unwrap(), &*model(0.123_456_789));
     }
 
-    /// A client that missed a round has another history, even if it shares some models.
+    /// A client that missed a round has the mean of the rounds that it took part in.
     #[test]
-    fn clients_with_the_same_history_share_its_mean() {
-        let shared = Arc::default();
-        let mut clients =
-            [History::new(2, &shared), History::new(2, &shared), History::new(2, &shared)];
-        for (round, takes_part) in
-            [[true, true, true], [true, true, false], [true, true, true]].iter().enumerate()
-        {
-            let present = clients.iter_mut().zip(takes_part).filter(|(_, takes_part)| **takes_part);
-            present.for_each(|(client, _)| client.receive(round, &model(round as f64)));
-        }
-        let means = clients.each_ref().map(|client| client.mean().unwrap());
-        assert!(std::ptr::eq(means[0], means[1]));
-        assert_eq!((means[0], means[2]), (&model(1.5), &model(1.0)));
+    fn a_missed_round_is_not_part_of_the_history() {
+        let mut history = History::new(2);
+        [0, 2].iter().for_each(|&round| history.receive(round, model(round as f64)));
+        assert_eq!(history.mean(), Some(&*model(1.0)));
+        let mut last = History::new(1);
+        last.receive(0, model(4.0));
+        assert_eq!(last.mean(), Some(&*model(4.0)));
     }
 }

@@ -265,7 +265,7 @@ pub(super) fn client<T: Real>(context: &MethodContext<'_, T>, data: &LocalData<T
     Preserver {
         roles: Roles::new(data, context.setup.methods.fairfgl.minority_ratio),
         last: LastLayer::find(context.initial.shapes(), context.classes),
-        history: History::new(config.history, &context.archive),
+        history: History::new(config.history),
         mixture: Mixture::new(&config, context.initial),
         history_targets: None,
         alignment: None,
@@ -372,7 +372,7 @@ impl<T: Real> TrainingHooks<T> for Preserver<T> {
             return Err(Error::Refused { method: INFO.name, what, reason });
         }
         if self.config.uses_history() {
-            self.history.receive(context.rounds_done(), context.start());
+            self.history.receive(context.rounds_done(), context.shared_start());
         }
         self.mixes = self.mixture.is_some() && self.history.mean().is_some();
         if context.settings.optimizer.optimizer_state == OptimizerState::Reset {

@@ -89,6 +89,7 @@ pub(super) const INFO: MethodInfo = MethodInfo {
             .then_some("it adds neighbours to the graph, and this network passes no messages")
     },
     noise: Some("its generator passes messages of its own, which would have none"),
+    exchanges,
     extra_bytes,
     ..MethodInfo::PLAIN
 };
@@ -191,6 +192,12 @@ impl Config {
     }
 }
 
+/// A client without others trains its generator alone.
+fn exchanges(configs: &super::MethodConfigs, clients: usize) -> usize {
+    let Config { max_neighbours, gen_epochs, .. } = configs.fedsage_plus;
+    if max_neighbours > 0 && clients > 1 { gen_epochs } else { 0 }
+}
+
 /// Generators with gradients and moments, if every slot is used, and what they generate, there and
 /// back.
 fn extra_bytes(sizes: &Sizes, configs: &super::MethodConfigs) -> f64 {
@@ -207,14 +214,12 @@ pub(super) fn server<T: Real>(context: &MethodContext<'_, T>) -> Averaging<T> {
 
 pub(super) fn client<T: Real>(context: &MethodContext<'_, T>, _: &LocalData<T>) -> Mending<T> {
     let config = context.setup.methods.fedsage_plus.clone();
-    Mending { alone: context.clients == 1, config, training: None }
+    Mending { config, training: None }
 }
 
 /// A client that mends its graph before the first round.
 pub(super) struct Mending<T> {
     config: Config,
-    /// Whether there is no other client to exchange with.
-    alone: bool,
     /// Dropped once the graph is mended.
     training: Option<GeneratorTraining<T>>,
 }
@@ -234,10 +239,6 @@ impl<T: Real> Mending<T> {
 default_hooks!(Mending<T>: PersonalModel, RuleState);
 
 impl<T: Real> PreparationHooks<T> for Mending<T> {
-    fn exchanges(&self) -> usize {
-        if self.mends() && !self.alone { self.config.gen_epochs } else { 0 }
-    }
-
     fn question(&mut self, context: &ClientContext<'_, T>, _: usize) -> Result<Option<Message<T>>> {
         // A client that generates nothing sends an empty question. The number of answers is still
         // needed for the factor 1/K.

@@ -7,12 +7,12 @@ use super::neighgen::NeighGen;
 use super::training::{GeneratorTraining, answer, local_gradients, random_neighbours};
 use super::{Config, Count};
 use crate::boost::BoostConfig;
-use crate::client::Client;
+use crate::client::Trainer;
 use crate::client_rule::{ClientContext, Plain};
 use crate::config::{Model, Optimizer, Protocol};
 use crate::local_data::LocalData;
 use crate::methods::{self, MethodConfigs};
-use crate::round_context::RunContext;
+use crate::run_context::{Pools, RunContext};
 use crate::{Federation, Setup};
 use boostfgl_graph::generator::{FeatureSpec, Spec, generate, preset};
 use boostfgl_graph::{Graph, Stream};
@@ -21,6 +21,7 @@ use boostfgl_nn::{Inputs, Matrix, Params, Pool, Real};
 use boostfgl_partition::{ClientGraph, Louvain, Partition, SplitRule};
 use boostfgl_protocol::Message;
 use proptest::prelude::*;
+use std::sync::Arc;
 
 const WIDTH: usize = 16;
 const CLASSES: usize = 3;
@@ -74,6 +75,7 @@ fn setup(config: &Config) -> Setup {
         screen: Default::default(),
         aggregation: Default::default(),
         attack: Default::default(),
+        transport: Default::default(),
     }
 }
 
@@ -88,10 +90,17 @@ fn in_context<T: Real, R>(
     (setup.model.dropout, setup.model.message_noise) = (0.5, 0.0);
     let net = Gcn::new(Architecture { inputs: WIDTH, hidden: 8, classes: CLASSES, layers: 2 });
     let initial = Params::glorot(&Backbone::<T>::shapes(&net), SEED);
-    let (backbone, class_counts) = (Box::new(net), vec![1; CLASSES]);
-    let run = RunContext { setup, backbone, boosts: Vec::new(), class_counts };
-    let mut client = Client::new(&run, LocalData::new(client), Box::new(Plain), &initial);
-    client.prepare(&run, &Pool::new(), |_, context| work(context))
+    let run = RunContext {
+        setup,
+        settings: [0; 32],
+        backbone: Box::new(net),
+        initial: Arc::new(initial),
+        boosts: Vec::new(),
+        simulated: true,
+        pools: Pools::default(),
+    };
+    let mut client = Trainer::new(&run, LocalData::new(client), Box::new(Plain), Vec::new());
+    client.prepare(&run, |_, context| work(context))
 }
 
 fn random(rows: usize, columns: usize, seed: u64) -> Matrix<f64> {

@@ -1,0 +1,154 @@
+//! A client that has begun: its graph, its model and the client's side of the method.
+
+use super::workspace::Workspace;
+use crate::Result;
+use crate::client_rule::{ClientContext, ClientRule};
+use crate::local_data::LocalData;
+use crate::run_context::{ModelSource, RoundContext, RunContext};
+use crate::screen::Form;
+use boostfgl_nn::optim::Optimizer;
+use boostfgl_nn::{Params, Propagation, Real};
+use std::sync::Arc;
+
+/// A client between rounds.
+pub(crate) struct Trainer<T: Real> {
+    pub(super) workspace: Workspace<T>,
+    pub(super) rule: Box<dyn ClientRule<T>>,
+    pub(super) optimizer: Box<dyn Optimizer<T>>,
+    /// The model after local training, shared with the update that sends it.
+    pub(super) local: Arc<Params<T>>,
+    /// The model that the last round started from, if it was the client's own.
+    pub(super) origin: Option<Params<T>>,
+    /// Training nodes of each class, of all clients together, if a boost needs them.
+    class_counts: Vec<usize>,
+    /// The form of answers to the last question of an exchange.
+    pub(super) asked: Option<Form>,
+}
+
+impl<T: Real> Trainer<T> {
+    pub(crate) fn new(
+        run: &RunContext<T>,
+        data: LocalData<T>,
+        rule: Box<dyn ClientRule<T>>,
+        class_counts: Vec<usize>,
+    ) -> Self {
+        let enrolment = data.enrolment(run);
+        let workspace = Workspace::new(run, data, enrolment, rule.reach(), &class_counts);
+        let optimizer = run.setup.optimizer.build();
+        let local = Arc::clone(&run.initial);
+        Self { workspace, rule, optimizer, local, origin: None, class_counts, asked: None }
+    }
+
+    /// Rebuilds the client on another graph, whose first nodes are those of the old one.
+    pub(super) fn adopt(self, data: LocalData<T>, run: &RunContext<T>) -> Self {
+        let Self { workspace, rule, class_counts, local, .. } = self;
+        let reach = rule.reach();
+        let workspace = Workspace::new(run, data, workspace.enrolment, reach, &class_counts);
+        let optimizer = run.setup.optimizer.build();
+        Self { workspace, rule, optimizer, local, origin: None, class_counts, asked: None }
+    }
+
+    /// Turns on storage of values that only observers read.
+    pub(crate) fn keep_for_inspection(&mut self) {
+        self.workspace.boosts.keep_for_inspection();
+    }
+
+    /// The parameters that compute in place of `model`, if they differ from it.
+    pub(crate) fn deployed(&mut self, model: &Params<T>) -> Option<Params<T>> {
+        self.rule.deploy(model)
+    }
+
+    /// The node weights αᵥ of this round's training, if a boost weighs nodes.
+    pub(crate) fn node_weights(&self) -> Option<&[T]> {
+        self.workspace.boosts.node_weights()
+    }
+
+    /// The messages of this round's training.
+    pub(crate) fn propagation(&self) -> &Propagation<T> {
+        let plain = self.data().inputs.propagation();
+        self.workspace.boosts.last_propagation().unwrap_or(plain)
+    }
+
+    pub(crate) fn data(&self) -> &LocalData<T> {
+        &self.workspace.data
+    }
+
+    /// The model after local training.
+    pub(crate) fn local(&self) -> &Arc<Params<T>> {
+        &self.local
+    }
+
+    /// The model that the round started from: `given`, or the client's own.
+    pub(crate) fn started_from<'a>(
+        &'a self,
+        given: Option<&'a Params<T>>,
+    ) -> Option<&'a Params<T>> {
+        given.or(self.origin.as_ref())
+    }
+
+    /// Returns to the model that the round started from, because the update was not used. `afresh`
+    /// means that numbers overflowed, so that the optimiser's state is reset.
+    pub(super) fn recover(&mut self, given: Option<&Params<T>>, afresh: bool) {
+        let Self { workspace, rule, optimizer, local, origin, .. } = self;
+        if let Some(start) = given.or(origin.as_ref()) {
+            Arc::make_mut(local).copy_from(start);
+        }
+        workspace.views.training.cache_product(None);
+        rule.refused(afresh);
+        if afresh {
+            optimizer.reset();
+        }
+    }
+
+    /// Lets the rule work before the first round.
+    pub(crate) fn prepare<R>(
+        &mut self,
+        run: &RunContext<T>,
+        work: impl FnOnce(&mut dyn ClientRule<T>, &ClientContext<'_, T>) -> R,
+    ) -> R {
+        let Self { workspace, rule, local, .. } = self;
+        run.pools.lend(|pool| {
+            let model = ModelSource::Own;
+            let round = RoundContext { run, rounds_done: 0, model, message: None, pool };
+            work(&mut **rule, &workspace.context(&round, local))
+        })
+    }
+
+    /// The predicted class of each of the client's own nodes under the model of `round`.
+    /// `starts_next` means that the next round starts from the same model, so that its results are
+    /// worth caching.
+    pub(super) fn predict(
+        &mut self,
+        round: &RoundContext<'_, T>,
+        starts_next: bool,
+    ) -> Result<Vec<u32>> {
+        let Self { workspace, rule, local, .. } = self;
+        let model = round.model.or_own(local);
+        let deployed = rule.deploy(model);
+        let evaluated = deployed.as_ref().unwrap_or(model);
+        workspace.predict(round, &mut **rule, evaluated, starts_next && deployed.is_none())
+    }
+
+    /// How many validation nodes `predictions` gets right, and how many there are.
+    pub(super) fn validate(&self, predictions: &[u32]) -> (usize, usize) {
+        let validation = &self.data().validation;
+        let hits = validation.iter().filter(|(v, y)| predictions[*v as usize] == *y).count();
+        (hits, validation.len())
+    }
+
+    /// Global ids of the local nodes.
+    pub(crate) fn nodes(&self) -> &[u32] {
+        &self.data().nodes
+    }
+}
+
+/// The first of the largest.
+pub(crate) fn argmax<T: Real>(row: &[T]) -> u32 {
+    let mut best = 0;
+    for (c, x) in row.iter().enumerate() {
+        if *x > row[best] {
+            best = c;
+        }
+    }
+    best as u32
+}

@@ -1,0 +1,212 @@
+//! What follows a round: the evaluation of its model, and the choice of the round to report.
+
+use super::Event;
+use super::replies::{Batch, Heard, Kind, unexpected};
+use super::running::{Phase, Running};
+use crate::config::ReportedRound;
+use crate::observer::ClientRecord;
+use crate::screen::Refusal;
+use crate::{Error, Result};
+use boostfgl_nn::{Params, Real};
+use boostfgl_protocol::{Evaluation, Reply, Task, Trial};
+use std::sync::Arc;
+
+/// What happened in a round.
+#[derive(Debug)]
+pub struct RoundReport<T: Real> {
+    /// Round, from 1.
+    pub round: usize,
+    /// Training loss of the participants, weighted by their training nodes.
+    pub loss: f64,
+    /// The participants whose updates were used.
+    pub clients: Vec<ClientRecord>,
+    /// The updates that were not.
+    pub refused: Vec<Refusal>,
+    /// The evaluation, if this round was evaluated.
+    pub evaluation: Option<RoundEvaluation<T>>,
+}
+
+/// What the clients found.
+#[derive(Debug)]
+pub struct RoundEvaluation<T: Real> {
+    /// Share of validation nodes predicted right, if there are any.
+    pub val_accuracy: Option<f64>,
+    /// The evaluations, each with its client, in client order.
+    pub clients: Vec<(usize, Evaluation<T>)>,
+    /// Whether no earlier round has a higher accuracy on validation nodes.
+    pub is_best: bool,
+    /// Whether it is the last round.
+    pub is_last: bool,
+    /// Whether it is the round to report, unless a later one replaces it.
+    pub is_reported: bool,
+}
+
+/// The best round so far on validation nodes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Best {
+    pub(super) accuracy: f64,
+}
+
+impl<T: Real> Running<T> {
+    /// What every client evaluates after a round; nothing if the round is not evaluated.
+    pub(super) fn evaluating(&self, round: usize) -> Batch<T> {
+        let run = &self.run;
+        let due = round.is_multiple_of(run.setup.protocol.eval_every) || round == run.rounds();
+        let clients = if due { 0..self.enrolled.len() } else { 0..0 };
+        let trial = |k: usize| {
+            let model = self.rule.evaluated(k);
+            let starts_next = match (model, self.rule.start(k)) {
+                (Some(model), Some(start)) => model.version() == start.version(),
+                (None, None) => true,
+                _ => false,
+            };
+            Trial { rounds_done: round as u32, model: model.cloned(), starts_next }
+        };
+        let tasks = clients.map(|k| (k, Task::Evaluate(trial(k)))).collect();
+        Batch { kind: Kind::Evaluate, tasks }
+    }
+
+    /// Ends a round with what the clients found.
+    pub(super) fn hear_evaluations(&mut self, batch: Vec<Heard<T>>) -> Result<()> {
+        let mut clients = Vec::with_capacity(batch.len());
+        for heard in batch {
+            let client = heard.client;
+            match heard.done().map_err(|not| not.error(client, "evaluation"))? {
+                Reply::Evaluated(evaluation) => {
+                    self.check_evaluation(client, &evaluation)?;
+                    clients.push((client, evaluation));
+                }
+                other => {
+                    let reason = unexpected("an evaluation", &other);
+                    return Err(Error::Lost { client, stage: "evaluation", reason });
+                }
+            }
+        }
+        let is_over = self.done == self.run.rounds();
+        let next = match (is_over, self.run.simulated) {
+            (false, _) => Phase::Train,
+            (true, false) => Phase::Conclude,
+            (true, true) => Phase::Over,
+        };
+        if let Phase::Settle(settling) = std::mem::replace(&mut self.phase, next) {
+            let evaluation = (!clients.is_empty()).then(|| self.chosen(clients));
+            let report = RoundReport {
+                round: settling.round,
+                loss: self.loss(&settling.records),
+                clients: settling.records,
+                refused: settling.refused,
+                evaluation,
+            };
+            self.events.push_back(Event::Round(report));
+        }
+        Ok(())
+    }
+
+    /// Checks counts and predictions: they arrive from a network.
+    fn check_evaluation(&self, client: usize, evaluation: &Evaluation<T>) -> Result<()> {
+        let enrolled = &self.enrolled[client];
+        let (hits, validated) = (evaluation.hits, evaluation.validated);
+        let classes = enrolled.classes;
+        let sound = hits <= validated
+            && validated == enrolled.validation
+            && evaluation.revealed.as_ref().is_none_or(|revealed| {
+                revealed.predictions.len() as u64 == enrolled.nodes
+                    && revealed.predictions.iter().all(|&class| class < classes)
+            });
+        if sound && evaluation.revealed.is_some() == self.run.simulated {
+            return Ok(());
+        }
+        let expected = format!(
+            "hits among {} validation nodes, and a class below {classes} for each of {} nodes in a \
+             simulation",
+            enrolled.validation, enrolled.nodes
+        );
+        let found = format!("{hits} hits among {validated}, or other predictions");
+        let reason = crate::screen::Reason::Message { expected, found };
+        Err(Error::Lost { client, stage: "evaluation", reason })
+    }
+
+    /// Whether an evaluated round is the last, the best on validation nodes so far, or the one to
+    /// report.
+    fn chosen(&mut self, clients: Vec<(usize, Evaluation<T>)>) -> RoundEvaluation<T> {
+        let hits: u64 = clients.iter().map(|(_, evaluation)| evaluation.hits).sum();
+        let total: u64 = clients.iter().map(|(_, evaluation)| evaluation.validated).sum();
+        let val_accuracy = (total > 0).then(|| hits as f64 / total as f64);
+        let is_last = self.done == self.run.rounds();
+        let is_best = self.may_be_best()
+            && val_accuracy.is_some_and(|found| self.best.is_none_or(|best| found > best.accuracy));
+        if let (true, Some(accuracy)) = (is_best, val_accuracy) {
+            self.best = Some(Best { accuracy });
+        }
+        let is_reported = match self.run.setup.protocol.report {
+            ReportedRound::Last => is_last,
+            // Without validation nodes no round is the best: then the last one is reported.
+            ReportedRound::BestVal => is_best || (is_last && self.best.is_none()),
+        };
+        self.keep_due = is_reported && !self.run.simulated;
+        RoundEvaluation { val_accuracy, clients, is_best, is_last, is_reported }
+    }
+
+    /// Whether this round may be chosen by its validation accuracy. Where a method adds rounds
+    /// (AdaFGL's personal step), only those qualify: an earlier round has the model of another
+    /// method.
+    fn may_be_best(&self) -> bool {
+        let of_protocol = self.run.setup.protocol.rounds;
+        self.run.rounds() == of_protocol || self.done > of_protocol
+    }
+
+    /// Confirmations that an evaluation was kept.
+    pub(super) fn hear_kept(&mut self, batch: Vec<Heard<T>>) -> Result<()> {
+        for heard in batch {
+            let client = heard.client;
+            heard.done().map_err(|not| not.error(client, "report"))?;
+        }
+        self.keep_due = false;
+        let models = self.rule.models();
+        self.reported = models.into_iter().map(|model| Arc::new(Params::clone(model))).collect();
+        Ok(())
+    }
+
+    /// Ends the run with what each client kept.
+    pub(super) fn hear_conclusions(&mut self, batch: Vec<Heard<T>>) -> Result<()> {
+        let mut digests = Vec::with_capacity(batch.len());
+        for heard in batch {
+            let client = heard.client;
+            match heard.done().map_err(|not| not.error(client, "end"))? {
+                Reply::Concluded(conclusion) => digests.push(conclusion.digest),
+                other => {
+                    let reason = unexpected("a conclusion", &other);
+                    return Err(Error::Lost { client, stage: "end", reason });
+                }
+            }
+        }
+        let models = self.reported.iter().map(Arc::as_ref);
+        self.events.push_back(Event::Concluded(federation_digest(models, &digests)));
+        self.phase = Phase::Over;
+        Ok(())
+    }
+}
+
+/// BLAKE3 of the server's models and of the digest of each client, in client order.
+pub(crate) fn federation_digest<'a, T: Real>(
+    models: impl Iterator<Item = &'a Params<T>>,
+    clients: &[[u8; 32]],
+) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for model in models {
+        model.feed(|bytes| {
+            hasher.update(bytes);
+        });
+    }
+    clients.iter().for_each(|digest| {
+        hasher.update(digest);
+    });
+    hasher.finalize().to_hex().to_string()
+}
+
+/// The mean loss of clients, weighted by their training nodes.
+pub(super) fn mean_loss(records: &[ClientRecord], training: impl Fn(usize) -> f64) -> f64 {
+    let weighted = records.iter().map(|record| record.loss * training(record.client));
+    let total: f64 = records.iter().map(|record| training(record.client)).sum();
+    weighted.sum::<f64>() / total
+}

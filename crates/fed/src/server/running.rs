@@ -1,0 +1,297 @@
+//! The server once all clients have joined.
+
+use super::evaluation::Best;
+use super::preparation::Preparing;
+use super::replies::{Batch, Kind, NotDone, Outstanding};
+use super::{Event, Next};
+use crate::boost::{Place, Stacked};
+use crate::methods::{SenderFacts, ServerRule};
+use crate::observer::ClientRecord;
+use crate::run_context::RunContext;
+use crate::screen::{Form, Refusal, Screen};
+use crate::transport::Arrival;
+use crate::{Combination, Error, Message, Result};
+use boostfgl_nn::{Params, Real};
+use boostfgl_protocol::{Discard, Enrolment, Roster, RunId, Task, Traffic};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+/// The server between its clients' enrolment and the end of the run.
+pub(crate) struct Running<T: Real> {
+    pub(crate) run: Arc<RunContext<T>>,
+    id: RunId,
+    pub(crate) rule: Box<dyn ServerRule<T>>,
+    pub(super) boosts: Stacked<T>,
+    pub(super) screen: Screen,
+    /// Whether numbers are checked before they may touch a model.
+    pub(crate) screening: bool,
+    /// Whether every update has a fairness summary.
+    pub(super) summaries: bool,
+    /// What clients said about themselves when they joined.
+    pub(crate) enrolled: Vec<Enrolment>,
+    /// The size of each client in a plain average, as enrolled.
+    pub(crate) sizes: Vec<f64>,
+    /// Whether the models of a round are kept until it is over, for observers.
+    pub(crate) keeps_models: bool,
+    pub(super) phase: Phase<T>,
+    /// Rounds done.
+    pub(super) done: usize,
+    /// The best round so far on validation nodes.
+    pub(super) best: Option<Best>,
+    /// Whether clients still have to be told that the last evaluation is the one to report.
+    pub(super) keep_due: bool,
+    /// The server's models of the round to report, where clients keep their predictions.
+    pub(super) reported: Vec<Arc<Params<T>>>,
+    /// Whether no other round begins before this one is over.
+    pub(super) pauses: bool,
+    /// Clients whose preparation failed; reported with round 1.
+    pub(super) unprepared: Vec<Refusal>,
+    /// What clients whose updates were not used still have to be told.
+    pub(super) discards: BTreeMap<usize, Discard<T>>,
+    /// Bytes sent and received by all clients.
+    pub(super) bytes: (Traffic, Traffic),
+    pub(super) outstanding: Outstanding,
+    pub(super) events: VecDeque<Event<T>>,
+}
+
+/// How far the run is.
+pub(super) enum Phase<T: Real> {
+    /// Clients learn of each other.
+    Begin,
+    /// The exchanges before the first round.
+    Prepare(Box<Preparing<T>>),
+    /// Between two rounds.
+    Train,
+    /// The updates of a round are combined; the result is not evaluated yet.
+    Settle(Box<Settling<T>>),
+    /// The rounds are over.
+    Conclude,
+    /// Nothing is left to do.
+    Over,
+}
+
+/// A round whose updates are combined.
+pub(crate) struct Settling<T: Real> {
+    pub(crate) round: usize,
+    pub(crate) records: Vec<ClientRecord>,
+    pub(crate) combination: Option<Combination>,
+    pub(crate) refused: Vec<Refusal>,
+    /// The models that arrived, if observers ask for the inside of the round.
+    pub(crate) arrived: Vec<(usize, Arc<Params<T>>)>,
+}
+
+impl<T: Real> Running<T> {
+    pub(super) fn new(
+        run: Arc<RunContext<T>>,
+        id: RunId,
+        enrolled: Vec<Enrolment>,
+        rule: Box<dyn ServerRule<T>>,
+        bytes: (Traffic, Traffic),
+    ) -> Self {
+        let setup = &run.setup;
+        let weight = setup.protocol.client_weight;
+        let boosts = run.boosts.iter().filter_map(|boost| boost.server(&setup.boost)).collect();
+        Self {
+            id,
+            rule,
+            boosts: Stacked::new(boosts),
+            screen: Screen::new(&setup.screen, enrolled.len()),
+            screening: setup.screen.enabled,
+            summaries: run.boosts.iter().any(|boost| boost.info().acts_on(Place::Summary)),
+            sizes: enrolled.iter().map(|client| weight.of(client)).collect(),
+            enrolled,
+            keeps_models: false,
+            phase: Phase::Begin,
+            done: 0,
+            best: None,
+            keep_due: false,
+            reported: Vec::new(),
+            pauses: false,
+            unprepared: Vec::new(),
+            discards: BTreeMap::new(),
+            bytes,
+            outstanding: Outstanding::default(),
+            events: VecDeque::new(),
+            run,
+        }
+    }
+
+    /// What clients should do next.
+    pub(crate) fn next(&mut self) -> Next<T> {
+        let batches = match &self.phase {
+            Phase::Over => return Next::Done,
+            Phase::Begin => vec![self.beginning()],
+            Phase::Prepare(preparing) => vec![preparing.tasks()],
+            Phase::Train | Phase::Settle(_) => self.round_batches(),
+            Phase::Conclude => {
+                let keep = self.keep_due.then(|| self.for_all(Kind::Keep, || Task::Keep));
+                keep.into_iter().chain([self.for_all(Kind::Conclude, || Task::Conclude)]).collect()
+            }
+        };
+        let trains = batches.iter().any(|batch| batch.kind == Kind::Train);
+        let round = self.done + usize::from(trains);
+        let (quorum, deadline) = match trains {
+            true => {
+                let screen = &self.run.setup.screen;
+                (screen.needed(self.participants(round).len()), screen.deadline_seconds)
+            }
+            false => (self.enrolled.len(), None),
+        };
+        Next::Ask(self.outstanding.ask(batches, (self.id, round), quorum, deadline))
+    }
+
+    /// What is asked in and between rounds. In a simulation every kind of task is asked by itself,
+    /// since observers look at the clients in between. Over a network an exchange costs seconds:
+    /// there the evaluation of a round travels with the training of the next.
+    fn round_batches(&self) -> Vec<Batch<T>> {
+        let (simulated, last) = (self.run.simulated, self.done == self.run.rounds());
+        let mut batches = Vec::new();
+        if !self.discards.is_empty() {
+            batches.push(self.discarding());
+            if simulated {
+                return batches;
+            }
+        }
+        if self.keep_due {
+            batches.push(self.for_all(Kind::Keep, || Task::Keep));
+        }
+        if let Phase::Settle(settling) = &self.phase {
+            batches.push(self.evaluating(settling.round));
+            if simulated || last || self.pauses {
+                return batches;
+            }
+        }
+        batches.push(self.training());
+        batches
+    }
+
+    /// Takes what became of the frames.
+    pub(crate) fn hear(&mut self, arrivals: Vec<Arrival<T>>) -> Result<()> {
+        self.bytes.1 += self.outstanding.down();
+        let batches = self.outstanding.hear(arrivals);
+        for (kind, batch) in batches {
+            self.bytes.0 = batch.iter().fold(self.bytes.0, |sum, heard| sum + heard.up);
+            match kind {
+                Kind::Enroll => {}
+                Kind::Begin => self.hear_begun(batch)?,
+                Kind::Prepare => self.hear_prepared(batch)?,
+                Kind::Discard => {
+                    for heard in batch {
+                        let client = heard.client;
+                        if heard.done().is_ok() {
+                            self.discards.remove(&client);
+                        }
+                    }
+                }
+                Kind::Train => self.hear_updates(batch)?,
+                Kind::Evaluate => self.hear_evaluations(batch)?,
+                Kind::Keep => self.hear_kept(batch)?,
+                Kind::Conclude => self.hear_conclusions(batch)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The next thing that happened, in order.
+    pub(crate) fn event(&mut self) -> Option<Event<T>> {
+        self.events.pop_front()
+    }
+
+    /// Rounds done.
+    pub(crate) fn done(&self) -> usize {
+        self.done
+    }
+
+    /// Bytes sent and received by all clients so far.
+    pub(crate) fn bytes(&self) -> (Traffic, Traffic) {
+        self.bytes
+    }
+
+    /// The round whose updates are combined but not evaluated, once every client is where it should
+    /// be.
+    pub(crate) fn settling(&self) -> Option<&Settling<T>> {
+        match &self.phase {
+            Phase::Settle(settling) if self.discards.is_empty() => Some(settling),
+            _ => None,
+        }
+    }
+
+    /// Whether the exchanges before the first round are over.
+    pub(crate) fn is_prepared(&self) -> bool {
+        !matches!(self.phase, Phase::Begin | Phase::Prepare(_))
+    }
+
+    /// Number of classes C.
+    pub(crate) fn classes(&self) -> usize {
+        self.enrolled[0].classes as usize
+    }
+
+    /// The form that an update of client `k` must have in this round.
+    pub(crate) fn update_form(&self, k: usize, message: &Message<T>) -> Form {
+        let enrolled = &self.enrolled[k];
+        let labelled = enrolled.training as f64;
+        let reach = (enrolled.arcs + enrolled.nodes) as f64;
+        self.rule.form(&SenderFacts { client: k, done: self.done, labelled, reach, message })
+    }
+
+    fn for_all(&self, kind: Kind, task: impl Fn() -> Task<T>) -> Batch<T> {
+        Batch { kind, tasks: (0..self.enrolled.len()).map(|client| (client, task())).collect() }
+    }
+
+    fn discarding(&self) -> Batch<T> {
+        let discards = self.discards.iter();
+        let tasks = discards.map(|(client, discard)| (*client, Task::Discard(discard.clone())));
+        Batch { kind: Kind::Discard, tasks: tasks.collect() }
+    }
+
+    /// Tells every client about the others.
+    fn beginning(&self) -> Batch<T> {
+        let able: Vec<bool> = self.enrolled.iter().map(|client| client.training > 0).collect();
+        let mut class_counts = vec![0; self.enrolled[0].class_counts.len()];
+        for enrolment in &self.enrolled {
+            class_counts.iter_mut().zip(&enrolment.class_counts).for_each(|(sum, n)| *sum += n);
+        }
+        let roster = |client| Roster {
+            client: client as u32,
+            able: able.clone(),
+            class_counts: class_counts.clone(),
+        };
+        let clients = 0..self.enrolled.len();
+        let tasks = clients.map(|client| (client, Task::Begin(roster(client)))).collect();
+        Batch { kind: Kind::Begin, tasks }
+    }
+
+    fn hear_begun(&mut self, batch: Vec<super::replies::Heard<T>>) -> Result<()> {
+        for heard in batch {
+            let client = heard.client;
+            heard.done().map_err(|not: NotDone| not.error(client, "start"))?;
+        }
+        let able = self.enrolled.iter().map(|client| client.training > 0).collect();
+        let exchanges = self.run.exchanges(self.enrolled.len());
+        self.phase = Phase::Prepare(Box::new(Preparing::new(able, exchanges)));
+        Ok(())
+    }
+
+    /// Checks that the next models and messages for clients are finite: finite updates may overflow
+    /// when they are combined.
+    pub(super) fn check_finite(&self, round: usize) -> Result<()> {
+        if !self.screening {
+            return Ok(());
+        }
+        let (mut models, mut messages) = (Vec::new(), Vec::new());
+        for k in 0..self.enrolled.len() {
+            models.extend(self.rule.start(k).into_iter().chain(self.rule.evaluated(k)));
+            messages.extend(self.rule.tell(k));
+        }
+        // Models and messages that several clients share are checked once.
+        models.sort_unstable_by_key(|model| model.version());
+        models.dedup_by_key(|model| model.version());
+        messages.dedup_by(|a, b| Arc::ptr_eq(a, b));
+        match models.iter().all(|model| model.is_finite())
+            && messages.iter().all(|message| message.is_finite())
+        {
+            true => Ok(()),
+            false => Err(Error::ServerDiverged { round }),
+        }
+    }
+}
