@@ -109,20 +109,25 @@ impl<T: Real> Client<T> {
                 Ok(Reply::Done)
             }
             (Task::Evaluate(trial), Stage::Training(_)) => self.evaluate(&trial),
-            (Task::Keep, Stage::Training(_)) => {
-                self.kept.keep();
-                Ok(Reply::Done)
+            (Task::Keep { rounds_done }, Stage::Training(trainer)) => {
+                match self.kept.keep(rounds_done) {
+                    true => Ok(Reply::Done),
+                    false => Err(Error::NotEvaluated {
+                        client: trainer.data().id(),
+                        round: rounds_done as usize,
+                    }),
+                }
             }
             (Task::Conclude, Stage::Training(_)) => {
                 Ok(Reply::Concluded(Conclusion { digest: self.kept.digest() }))
             }
             (Task::Save, Stage::Training(_)) => {
                 let mut state = Vec::new();
-                self.visit(&mut StateVisitor::saving(&mut state))?;
+                self.visit(&mut StateVisitor::saving(&mut state)).map_err(Error::State)?;
                 Ok(Reply::State(state))
             }
             (Task::Restore(state), Stage::Preparing(_)) => {
-                self.visit(&mut StateVisitor::restoring(&state))?;
+                self.visit(&mut StateVisitor::restoring(&state)).map_err(Error::State)?;
                 Ok(Reply::Done)
             }
             (_, stage) => Err(Error::OutOfOrder { task: name, stage: stage.name() }),
@@ -144,9 +149,11 @@ impl<T: Real> Client<T> {
             classes: data.classes(),
         };
         let rule = methods::client(&method, data);
+        let exchanges = run.exchanges(roster.able.len());
         let class_counts = roster.class_counts.iter().map(|&count| count as usize).collect();
         if let Stage::Waiting(data) = std::mem::replace(&mut self.stage, Stage::Changing) {
-            let trainer = Trainer::new(&self.run, *data, rule, class_counts);
+            let mut trainer = Trainer::new(&self.run, *data, rule, class_counts);
+            trainer.exchanges.left = exchanges;
             self.stage = Stage::Preparing(Box::new(trainer));
         }
         Ok(Reply::Done)
@@ -168,7 +175,7 @@ impl<T: Real> Client<T> {
         let revealed = if run.simulated {
             Some(Revealed { predictions, model: own })
         } else {
-            kept.evaluated(predictions, own);
+            kept.evaluated(trial.rounds_done, predictions, own);
             None
         };
         let (hits, validated) = (hits as u64, validated as u64);

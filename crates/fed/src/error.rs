@@ -93,6 +93,19 @@ pub enum Error {
         stage: &'static str,
     },
 
+    /// A state cannot be saved or restored.
+    #[error("the state cannot be saved or restored: {0}")]
+    State(boostfgl_nn::Error),
+
+    /// A client should report a round that it has not evaluated.
+    #[error("client {client} has no evaluation of round {round}, which is the one to report")]
+    NotEvaluated {
+        /// Which client.
+        client: usize,
+        /// Which round, from 1.
+        round: usize,
+    },
+
     /// What the server says about the clients cannot be true.
     #[error("what the server says about the clients: expected {expected}, found {found}")]
     Roster {
@@ -255,9 +268,10 @@ impl Error {
             }
             Self::Failed { advice, .. } => advice,
             Self::Lost { .. } => "See what happened to that client, and resume the run.",
-            Self::Misdirected { .. } | Self::OutOfOrder { .. } => {
+            Self::Misdirected { .. } | Self::OutOfOrder { .. } | Self::NotEvaluated { .. } => {
                 "Start clients and server of a run together, or resume all of them."
             }
+            Self::State(_) => "Restore what this side saved, under the same settings and data.",
             Self::Disagreement { .. } => {
                 "Give all clients the same settings, features and classes."
             }

@@ -126,7 +126,7 @@ impl<T: Real> Server<T> {
             return Err(Error::OutOfOrder { task: "to save its state", stage: "before it began" });
         };
         let mut state = Vec::new();
-        running.visit(&mut StateVisitor::saving(&mut state))?;
+        running.visit(&mut StateVisitor::saving(&mut state)).map_err(Error::State)?;
         running.pauses = false;
         Ok(state)
     }
@@ -139,7 +139,7 @@ impl<T: Real> Server<T> {
         let Stage::Running(running) = &mut self.stage else {
             return Err(Error::OutOfOrder { task: "to restore a state", stage: "before it began" });
         };
-        Ok(running.visit(&mut StateVisitor::restoring(state))?)
+        running.visit(&mut StateVisitor::restoring(state)).map_err(Error::State)
     }
 
     /// The next thing that happened, in order.

@@ -19,8 +19,12 @@ pub enum Task<T: Real> {
     Discard(Discard<T>),
     /// Predict with a model. Reply: `Evaluated`.
     Evaluate(Trial<T>),
-    /// The last evaluation is the one to report, until a later one replaces it. Reply: `Done`.
-    Keep,
+    /// The evaluation after this many rounds is the one to report, until a later one replaces it.
+    /// Reply: `Done`.
+    Keep {
+        /// Rounds done.
+        rounds_done: u32,
+    },
     /// The rounds are over. Reply: `Concluded`.
     Conclude,
     /// Give back the state between rounds. Reply: `State`.
@@ -90,7 +94,7 @@ impl<T: Real> Task<T> {
             Self::Train(_) => "to train",
             Self::Discard(_) => "to discard an update",
             Self::Evaluate(_) => "to evaluate",
-            Self::Keep => "to keep an evaluation",
+            Self::Keep { .. } => "to keep an evaluation",
             Self::Conclude => "to conclude",
             Self::Save => "to save its state",
             Self::Restore(_) => "to restore a state",

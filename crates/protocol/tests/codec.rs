@@ -45,7 +45,7 @@ fn tasks() -> TaskFrame<f32> {
         Task::Exchange(Exchange::Receive { number: 1, answers: vec![(0, message())] }),
         Task::Exchange(Exchange::Finish),
         Task::Evaluate(Trial { rounds_done: 2, model: Some(model.clone()), starts_next: true }),
-        Task::Keep,
+        Task::Keep { rounds_done: 1 },
         Task::Train(Broadcast {
             rounds_done: 2,
             model: Some(model.clone()),

@@ -3,7 +3,7 @@
 use super::{Client, Stage};
 use crate::client_rule::{ClientContext, ClientRule};
 use crate::screen::{self, Form, Reason};
-use crate::{Message, Result};
+use crate::{Error, Message, Result};
 use boostfgl_nn::Real;
 use boostfgl_protocol::{Answer, Exchange, Exchanged, Fault};
 use std::sync::Arc;
@@ -15,18 +15,19 @@ impl<T: Real> Client<T> {
         let Self { run, stage: Stage::Preparing(trainer), .. } = self else {
             return Ok(Exchanged::Finished);
         };
+        trainer.exchanges.check(&step)?;
         match step {
             Exchange::Ask { number } => {
                 let question = trainer.prepare(run, |rule, context| ask(rule, context, number))?;
                 let form = question.as_ref().map(|question| trainer.rule.answer_form(question));
-                trainer.asked = form;
+                trainer.exchanges.asked = Some(form.unwrap_or_else(Form::message));
                 Ok(Exchanged::Question(question))
             }
             Exchange::Answer { number, questions } => {
                 trainer.prepare(run, |rule, context| Ok(answers(rule, context, number, &questions)))
             }
             Exchange::Receive { number, answers } => {
-                let form = trainer.asked.take().unwrap_or_else(Form::message);
+                let form = trainer.exchanges.end();
                 let (answers, faults) = screen_answers(answers, &form, factor);
                 trainer.prepare(run, |rule, context| {
                     rule.receive_answers(context, number as usize, &answers)
@@ -53,6 +54,43 @@ impl<T: Real> Client<T> {
     fn answer_factor(&self) -> f64 {
         let screen = &self.run.setup.screen;
         if screen.enabled { screen.norm_bound.powi(3) } else { f64::INFINITY }
+    }
+}
+
+/// How far the exchanges of a client are.
+#[derive(Default)]
+pub(super) struct Exchanges {
+    /// How many are over.
+    done: usize,
+    /// How many are left.
+    pub(super) left: usize,
+    /// The form of answers to the question of the one that is going on.
+    asked: Option<Form>,
+}
+
+impl Exchanges {
+    /// Fails unless this step is the next one: the rules of methods count on the order.
+    fn check<T: Real>(&self, step: &Exchange<T>) -> Result<()> {
+        let (number, is_open) = match step {
+            Exchange::Ask { number } => (*number, self.asked.is_none() && self.left > 0),
+            Exchange::Answer { number, .. } | Exchange::Receive { number, .. } => {
+                (*number, self.asked.is_some())
+            }
+            Exchange::Finish => return Ok(()),
+        };
+        match is_open && number as usize == self.done {
+            true => Ok(()),
+            false => Err(Error::OutOfOrder {
+                task: "a step of another exchange",
+                stage: "before its first round",
+            }),
+        }
+    }
+
+    /// Ends the exchange that is going on. Returns the form that its answers must have.
+    fn end(&mut self) -> Form {
+        (self.done, self.left) = (self.done + 1, self.left.saturating_sub(1));
+        self.asked.take().unwrap_or_else(Form::message)
     }
 }
 

@@ -3,13 +3,19 @@
 use boostfgl_nn::{Params, Real, StateVisitor};
 use std::sync::Arc;
 
-/// Predictions of a client, and its own model if the server gave none.
-type Predicted<T> = (Vec<u32>, Option<Arc<Params<T>>>);
+/// One evaluation.
+#[derive(Clone)]
+struct Evaluated<T> {
+    rounds_done: u32,
+    predictions: Vec<u32>,
+    /// The client's own model, if the server gave none.
+    own: Option<Arc<Params<T>>>,
+}
 
 /// The last evaluation, and the one to report.
 pub(super) struct Kept<T> {
-    last: Option<Predicted<T>>,
-    reported: Option<Predicted<T>>,
+    last: Option<Evaluated<T>>,
+    reported: Option<Evaluated<T>>,
 }
 
 impl<T> Default for Kept<T> {
@@ -20,8 +26,31 @@ impl<T> Default for Kept<T> {
 
 impl<T: Real> Kept<T> {
     /// Stores an evaluation until the next one.
-    pub(super) fn evaluated(&mut self, predictions: Vec<u32>, own: Option<Arc<Params<T>>>) {
-        self.last = Some((predictions, own));
+    pub(super) fn evaluated(
+        &mut self,
+        rounds_done: u32,
+        predictions: Vec<u32>,
+        own: Option<Arc<Params<T>>>,
+    ) {
+        self.last = Some(Evaluated { rounds_done, predictions, own });
+    }
+
+    /// The evaluation after this many rounds is the one to report. Whether it is known: the last
+    /// one, or the one that was kept before.
+    pub(super) fn keep(&mut self, rounds_done: u32) -> bool {
+        let is_that = |kept: &Evaluated<T>| kept.rounds_done == rounds_done;
+        if self.last.as_ref().is_some_and(is_that) {
+            self.reported.clone_from(&self.last);
+        }
+        self.reported.as_ref().is_some_and(is_that)
+    }
+
+    /// The digest of what is reported.
+    pub(super) fn digest(&self) -> [u8; 32] {
+        match &self.reported {
+            Some(Evaluated { predictions, own, .. }) => digest(own.as_deref(), predictions),
+            None => digest::<T>(None, &[]),
+        }
     }
 
     /// Saves or restores both; own models have the shapes of `model`.
@@ -31,27 +60,22 @@ impl<T: Real> Kept<T> {
         visitor: &mut StateVisitor<'_>,
     ) -> boostfgl_nn::Result<()> {
         for (name, kept) in [("last", &mut self.last), ("reported", &mut self.reported)] {
-            let (mut predictions, mut own) = match kept.take() {
-                Some((predictions, own)) => (Some(predictions), own.map(|own| Params::clone(&own))),
-                None => (None, None),
+            let (mut round, mut predictions, mut own) = match kept.take() {
+                Some(Evaluated { rounds_done, predictions, own }) => {
+                    (rounds_done as usize, Some(predictions), own.map(|own| Params::clone(&own)))
+                }
+                None => (0, None, None),
             };
+            visitor.visit(&format!("{name} evaluated round"), &mut round)?;
             visitor.option(&format!("{name} predictions"), &mut predictions, Vec::new)?;
             visitor.option(&format!("{name} model"), &mut own, || model.clone())?;
-            *kept = predictions.map(|predictions| (predictions, own.map(Arc::new)));
+            *kept = predictions.map(|predictions| Evaluated {
+                rounds_done: round as u32,
+                predictions,
+                own: own.map(Arc::new),
+            });
         }
         Ok(())
-    }
-
-    /// The last evaluation is the one to report.
-    pub(super) fn keep(&mut self) {
-        self.reported.clone_from(&self.last);
-    }
-
-    /// The digest of what is reported.
-    pub(super) fn digest(&self) -> [u8; 32] {
-        let (predictions, own) =
-            self.reported.as_ref().map_or((&[][..], None), |(p, own)| (p, own.as_deref()));
-        digest(own, predictions)
     }
 }
 

@@ -1,11 +1,11 @@
 //! A client that has begun: its graph, its model and the client's side of the method.
 
+use super::exchanges::Exchanges;
 use super::workspace::Workspace;
 use crate::Result;
 use crate::client_rule::{ClientContext, ClientRule};
 use crate::local_data::LocalData;
 use crate::run_context::{ModelSource, RoundContext, RunContext};
-use crate::screen::Form;
 use boostfgl_nn::optim::Optimizer;
 use boostfgl_nn::{Params, Propagation, Real};
 use std::sync::Arc;
@@ -21,8 +21,8 @@ pub(crate) struct Trainer<T: Real> {
     pub(super) origin: Option<Params<T>>,
     /// Training nodes of each class, of all clients together, if a boost needs them.
     class_counts: Vec<usize>,
-    /// The form of answers to the last question of an exchange.
-    pub(super) asked: Option<Form>,
+    /// How far the exchanges before the first round are.
+    pub(super) exchanges: Exchanges,
 }
 
 impl<T: Real> Trainer<T> {
@@ -36,7 +36,15 @@ impl<T: Real> Trainer<T> {
         let workspace = Workspace::new(run, data, enrolment, rule.reach(), &class_counts);
         let optimizer = run.setup.optimizer.build();
         let local = Arc::clone(&run.initial);
-        Self { workspace, rule, optimizer, local, origin: None, class_counts, asked: None }
+        Self {
+            workspace,
+            rule,
+            optimizer,
+            local,
+            origin: None,
+            class_counts,
+            exchanges: Exchanges::default(),
+        }
     }
 
     /// Rebuilds the client on another graph, whose first nodes are those of the old one.
@@ -45,7 +53,15 @@ impl<T: Real> Trainer<T> {
         let reach = rule.reach();
         let workspace = Workspace::new(run, data, workspace.enrolment, reach, &class_counts);
         let optimizer = run.setup.optimizer.build();
-        Self { workspace, rule, optimizer, local, origin: None, class_counts, asked: None }
+        Self {
+            workspace,
+            rule,
+            optimizer,
+            local,
+            origin: None,
+            class_counts,
+            exchanges: Exchanges::default(),
+        }
     }
 
     /// Turns on storage of values that only observers read.

@@ -1,15 +1,14 @@
 //! What follows a round: the evaluation of its model, and the choice of the round to report.
 
 use super::Event;
-use super::replies::{Batch, Heard, Kind, unexpected};
+use super::replies::{Batch, Heard, Kind, NotDone, unexpected};
 use super::running::{Phase, Running};
 use crate::config::ReportedRound;
 use crate::observer::ClientRecord;
-use crate::screen::Refusal;
+use crate::screen::{Reason, Refusal};
 use crate::{Error, Result};
 use boostfgl_nn::{Params, Real};
 use boostfgl_protocol::{Evaluation, Reply, Task, Trial};
-use std::sync::Arc;
 
 /// What happened in a round.
 #[derive(Debug)]
@@ -20,7 +19,7 @@ pub struct RoundReport<T: Real> {
     pub loss: f64,
     /// The participants whose updates were used.
     pub clients: Vec<ClientRecord>,
-    /// The updates that were not.
+    /// The updates that were not, and evaluations that are missing.
     pub refused: Vec<Refusal>,
     /// The evaluation, if this round was evaluated.
     pub evaluation: Option<RoundEvaluation<T>>,
@@ -68,18 +67,14 @@ impl<T: Real> Running<T> {
 
     /// Ends a round with what the clients found.
     pub(super) fn hear_evaluations(&mut self, batch: Vec<Heard<T>>) -> Result<()> {
-        let mut clients = Vec::with_capacity(batch.len());
+        let (mut clients, mut missing) = (Vec::with_capacity(batch.len()), Vec::new());
         for heard in batch {
             let client = heard.client;
-            match heard.done().map_err(|not| not.error(client, "evaluation"))? {
-                Reply::Evaluated(evaluation) => {
-                    self.check_evaluation(client, &evaluation)?;
-                    clients.push((client, evaluation));
-                }
-                other => {
-                    let reason = unexpected("an evaluation", &other);
-                    return Err(Error::Lost { client, stage: "evaluation", reason });
-                }
+            match self.evaluation(heard) {
+                Ok(evaluation) => clients.push((client, evaluation)),
+                // A simulation needs the predictions of all clients.
+                Err(not) if self.run.simulated => return Err(not.error(client, "evaluation")),
+                Err(not) => missing.push((client, not.reason())),
             }
         }
         let is_over = self.done == self.run.rounds();
@@ -88,7 +83,11 @@ impl<T: Real> Running<T> {
             (true, false) => Phase::Conclude,
             (true, true) => Phase::Over,
         };
-        if let Phase::Settle(settling) = std::mem::replace(&mut self.phase, next) {
+        if let Phase::Settle(mut settling) = std::mem::replace(&mut self.phase, next) {
+            let round = settling.round;
+            let missing =
+                missing.into_iter().map(|(client, reason)| Refusal { client, round, reason });
+            settling.refused.extend(missing);
             let evaluation = (!clients.is_empty()).then(|| self.chosen(clients));
             let report = RoundReport {
                 round: settling.round,
@@ -102,9 +101,13 @@ impl<T: Real> Running<T> {
         Ok(())
     }
 
-    /// Checks counts and predictions: they arrive from a network.
-    fn check_evaluation(&self, client: usize, evaluation: &Evaluation<T>) -> Result<()> {
-        let enrolled = &self.enrolled[client];
+    /// What a client found, with counts and predictions checked: they arrive from a network.
+    fn evaluation(&self, heard: Heard<T>) -> Result<Evaluation<T>, NotDone> {
+        let enrolled = &self.enrolled[heard.client];
+        let evaluation = match heard.done()? {
+            Reply::Evaluated(evaluation) => evaluation,
+            other => return Err(NotDone::Refused(unexpected("an evaluation", &other))),
+        };
         let (hits, validated) = (evaluation.hits, evaluation.validated);
         let classes = enrolled.classes;
         let sound = hits <= validated
@@ -114,7 +117,7 @@ impl<T: Real> Running<T> {
                     && revealed.predictions.iter().all(|&class| class < classes)
             });
         if sound && evaluation.revealed.is_some() == self.run.simulated {
-            return Ok(());
+            return Ok(evaluation);
         }
         let expected = format!(
             "hits among {} validation nodes, and a class below {classes} for each of {} nodes in a \
@@ -122,8 +125,7 @@ impl<T: Real> Running<T> {
             enrolled.validation, enrolled.nodes
         );
         let found = format!("{hits} hits among {validated}, or other predictions");
-        let reason = crate::screen::Reason::Message { expected, found };
-        Err(Error::Lost { client, stage: "evaluation", reason })
+        Err(NotDone::Refused(Reason::Message { expected, found }))
     }
 
     /// Whether an evaluated round is the last, the best on validation nodes so far, or the one to
@@ -143,7 +145,12 @@ impl<T: Real> Running<T> {
             // Without validation nodes no round is the best: then the last one is reported.
             ReportedRound::BestVal => is_best || (is_last && self.best.is_none()),
         };
-        self.keep_due = is_reported && !self.run.simulated;
+        if is_reported && !self.run.simulated {
+            self.keeps = (0..self.enrolled.len()).collect();
+            self.kept_round = self.done;
+            let models = self.rule.models();
+            self.reported = models.into_iter().cloned().collect();
+        }
         RoundEvaluation { val_accuracy, clients, is_best, is_last, is_reported }
     }
 
@@ -159,11 +166,15 @@ impl<T: Real> Running<T> {
     pub(super) fn hear_kept(&mut self, batch: Vec<Heard<T>>) -> Result<()> {
         for heard in batch {
             let client = heard.client;
-            heard.done().map_err(|not| not.error(client, "report"))?;
+            match heard.done() {
+                Ok(_) => {
+                    self.keeps.remove(&client);
+                }
+                // It is asked again, unless the run is over.
+                Err(NotDone::Refused(_)) if !matches!(self.phase, Phase::Conclude) => {}
+                Err(not) => return Err(not.error(client, "end")),
+            }
         }
-        self.keep_due = false;
-        let models = self.rule.models();
-        self.reported = models.into_iter().map(|model| Arc::new(Params::clone(model))).collect();
         Ok(())
     }
 
@@ -180,8 +191,8 @@ impl<T: Real> Running<T> {
                 }
             }
         }
-        let models = self.reported.iter().map(Arc::as_ref);
-        self.events.push_back(Event::Concluded(federation_digest(models, &digests)));
+        let digest = federation_digest(self.reported.iter(), &digests);
+        self.events.push_back(Event::Concluded(digest));
         self.phase = Phase::Over;
         Ok(())
     }

@@ -116,13 +116,8 @@ impl<T: Real> Preparing<T> {
                 Ok(Reply::Exchanged(exchanged)) => successes.push((client, exchanged)),
                 Ok(other) => self.drop_out(client, unexpected("a step of an exchange", &other)),
                 Err(not) => {
-                    let error = not.error(client, "preparation");
-                    let reason = match &error {
-                        Error::Lost { reason, .. } => reason.clone(),
-                        other => Reason::Failed(other.to_string()),
-                    };
-                    self.drop_out(client, reason);
-                    self.error.get_or_insert(error);
+                    self.drop_out(client, not.clone().reason());
+                    self.error.get_or_insert(not.error(client, "preparation"));
                 }
             }
         }

@@ -56,6 +56,7 @@ impl<T: Real> Heard<T> {
 }
 
 /// Why a task was not done.
+#[derive(Clone)]
 pub(super) enum NotDone {
     /// The client says why.
     Failed(Failure),
@@ -64,6 +65,14 @@ pub(super) enum NotDone {
 }
 
 impl NotDone {
+    /// The reason for a refusal.
+    pub(super) fn reason(self) -> Reason {
+        match self {
+            Self::Failed(failure) => Reason::Failed(failure.reason),
+            Self::Refused(reason) => reason,
+        }
+    }
+
     /// The error where the run depends on the task.
     pub(super) fn error(self, client: usize, stage: &'static str) -> crate::Error {
         match self {

@@ -13,7 +13,7 @@ use crate::transport::Arrival;
 use crate::{Combination, Error, Message, Result};
 use boostfgl_nn::{Params, Real};
 use boostfgl_protocol::{Discard, Enrolment, Roster, RunId, Task, Traffic};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 /// The server between its clients' enrolment and the end of the run.
@@ -38,10 +38,11 @@ pub(crate) struct Running<T: Real> {
     pub(super) done: usize,
     /// The best round so far on validation nodes.
     pub(super) best: Option<Best>,
-    /// Whether clients still have to be told that the last evaluation is the one to report.
-    pub(super) keep_due: bool,
-    /// The server's models of the round to report, where clients keep their predictions.
-    pub(super) reported: Vec<Arc<Params<T>>>,
+    /// The round to report, where clients keep their predictions, and the server's models of it.
+    pub(super) kept_round: usize,
+    pub(super) reported: Vec<Params<T>>,
+    /// Clients that have not confirmed that they keep that round.
+    pub(super) keeps: BTreeSet<usize>,
     /// Whether no other round begins before this one is over.
     pub(super) pauses: bool,
     /// Clients whose preparation failed; reported with round 1.
@@ -104,8 +105,9 @@ impl<T: Real> Running<T> {
             phase: Phase::Begin,
             done: 0,
             best: None,
-            keep_due: false,
+            kept_round: 0,
             reported: Vec::new(),
+            keeps: BTreeSet::new(),
             pauses: false,
             unprepared: Vec::new(),
             discards: BTreeMap::new(),
@@ -124,8 +126,9 @@ impl<T: Real> Running<T> {
             Phase::Prepare(preparing) => vec![preparing.tasks()],
             Phase::Train | Phase::Settle(_) => self.round_batches(),
             Phase::Conclude => {
-                let keep = self.keep_due.then(|| self.for_all(Kind::Keep, || Task::Keep));
-                keep.into_iter().chain([self.for_all(Kind::Conclude, || Task::Conclude)]).collect()
+                let clients = 0..self.enrolled.len();
+                let tasks = clients.map(|client| (client, Task::Conclude)).collect();
+                vec![self.keeping(), Batch { kind: Kind::Conclude, tasks }]
             }
         };
         let trains = batches.iter().any(|batch| batch.kind == Kind::Train);
@@ -152,8 +155,8 @@ impl<T: Real> Running<T> {
                 return batches;
             }
         }
-        if self.keep_due {
-            batches.push(self.for_all(Kind::Keep, || Task::Keep));
+        if !self.keeps.is_empty() {
+            batches.push(self.keeping());
         }
         if let Phase::Settle(settling) = &self.phase {
             batches.push(self.evaluating(settling.round));
@@ -234,8 +237,11 @@ impl<T: Real> Running<T> {
         self.rule.form(&SenderFacts { client: k, done: self.done, labelled, reach, message })
     }
 
-    fn for_all(&self, kind: Kind, task: impl Fn() -> Task<T>) -> Batch<T> {
-        Batch { kind, tasks: (0..self.enrolled.len()).map(|client| (client, task())).collect() }
+    /// Asks clients to keep their evaluation of the round to report.
+    fn keeping(&self) -> Batch<T> {
+        let rounds_done = self.kept_round as u32;
+        let tasks = self.keeps.iter().map(|client| (*client, Task::Keep { rounds_done }));
+        Batch { kind: Kind::Keep, tasks: tasks.collect() }
     }
 
     fn discarding(&self) -> Batch<T> {

@@ -4,7 +4,6 @@ use super::evaluation::Best;
 use super::running::{Phase, Running};
 use crate::boost::ServerBoost;
 use boostfgl_nn::{Params, Real, StateVisitor, Stateful};
-use std::sync::Arc;
 
 impl<T: Real> Running<T> {
     /// Saves the state between two rounds, or restores it in a server whose clients have joined.
@@ -48,13 +47,13 @@ impl<T: Real> Running<T> {
 
     /// The models to report, where clients keep their own predictions.
     fn visit_reported(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
-        visitor.visit("keep the last evaluation", &mut self.keep_due)?;
-        let mut reported: Vec<Params<T>> =
-            self.reported.iter().map(|model| Params::clone(model)).collect();
+        visitor.visit("round to report", &mut self.kept_round)?;
+        // Every client is asked again: a client that has kept the round says so.
+        if visitor.restores() && self.kept_round > 0 {
+            self.keeps = (0..self.enrolled.len()).collect();
+        }
         let template = Params::clone(&self.run.initial);
-        visitor.each("reported", &mut reported, || template.clone())?;
-        self.reported = reported.into_iter().map(Arc::new).collect();
-        Ok(())
+        visitor.each("reported", &mut self.reported, || template.clone())
     }
 }
 

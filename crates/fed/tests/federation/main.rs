@@ -15,4 +15,5 @@ mod theory;
 mod toy;
 mod toy_boost;
 mod trajectories;
+mod two_sides;
 mod unusual_data;

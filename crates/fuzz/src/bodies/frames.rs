@@ -62,7 +62,7 @@ fn every_task() -> Vec<Task<f32>> {
         Task::Exchange(Exchange::Receive { number: 0, answers: vec![(0, message())] }),
         Task::Exchange(Exchange::Finish),
         Task::Evaluate(Trial { rounds_done: 1, model: Some(model.clone()), starts_next: true }),
-        Task::Keep,
+        Task::Keep { rounds_done: 1 },
         Task::Train(broadcast),
         Task::Discard(Discard { numeric: false, model: Some(model) }),
         Task::Conclude,

@@ -45,7 +45,10 @@ impl<T: Real> Wire<T> for Task<T> {
                 model.write(out);
                 out.bool(*starts_next);
             }
-            Self::Keep => out.byte(KEEP),
+            Self::Keep { rounds_done } => {
+                out.byte(KEEP);
+                out.u32(*rounds_done);
+            }
             Self::Conclude => out.byte(CONCLUDE),
             Self::Save => out.byte(SAVE),
             Self::Restore(state) => {
@@ -69,7 +72,7 @@ impl<T: Real> Wire<T> for Task<T> {
                 model: Wire::<T>::read(input)?,
                 starts_next: input.bool()?,
             }),
-            KEEP => Self::Keep,
+            KEEP => Self::Keep { rounds_done: input.u32()? },
             CONCLUDE => Self::Conclude,
             SAVE => Self::Save,
             RESTORE => Self::Restore(read_state(input)?),

@@ -1,0 +1,578 @@
+//! Server and clients as two machines: they share settings and bytes, nothing else. Every method
+//! with every boost must give what a simulation gives.
+
+use crate::every::for_all;
+use crate::small::*;
+use boostfgl_fed::boost::{Boost, Registry};
+use boostfgl_fed::config::{ReportedRound, Transport as Configured};
+use boostfgl_fed::methods::Layout;
+use boostfgl_fed::transport::{Arrival, Ask, Transport, Undelivered};
+use boostfgl_fed::{
+    Client, Error, Event, Federation, LocalData, Next, Refusal, RoundReport, Server, Setup,
+};
+use boostfgl_nn::Matrix;
+use boostfgl_protocol::{
+    Broadcast, Discard, Exchange, Frame, Header, Limits, Message, Model, Reply, ReplyFrame, Roster,
+    RunId, Task, TaskFrame, Trial, decode, encode,
+};
+use std::sync::Arc;
+
+/// Clients at the other end of a wire that carries bytes.
+pub(crate) struct Wire {
+    pub(crate) clients: Vec<Client<f32>>,
+    /// How often the server had to wait.
+    exchanges: usize,
+    /// What happens to the bytes of a reply.
+    fault: Option<Box<dyn FnMut(Header, Vec<u8>) -> Vec<Vec<u8>>>>,
+}
+
+impl Wire {
+    fn new(setup: &Setup, data: Vec<LocalData<f32>>) -> Self {
+        let join = |data| Client::of_server(setup.clone(), data, &Registry::builtin()).unwrap();
+        Self { clients: data.into_iter().map(join).collect(), exchanges: 0, fault: None }
+    }
+
+    fn reply(client: &mut Client<f32>, frame: &TaskFrame<f32>) -> Vec<u8> {
+        let limits = client.shapes();
+        let arrived = decode(&encode(frame), Limits { shapes: &limits }).unwrap();
+        encode(&client.receive(arrived))
+    }
+}
+
+impl Transport<f32> for Wire {
+    fn exchange(&mut self, ask: Ask<f32>) -> Vec<Arrival<f32>> {
+        self.exchanges += 1;
+        let mut arrivals = Vec::new();
+        for frame in ask.frames {
+            let header = frame.header;
+            let client = header.client as usize;
+            let bytes = Self::reply(&mut self.clients[client], &frame);
+            let all = match &mut self.fault {
+                Some(fault) => fault(header, bytes),
+                None => vec![bytes],
+            };
+            let shapes = self.clients[client].shapes();
+            for bytes in all {
+                let frame = decode(&bytes, Limits { shapes: &shapes });
+                let frame = frame.map_err(Undelivered::Unreadable);
+                arrivals.push(Arrival { client, frame, seconds: 0.0 });
+            }
+        }
+        arrivals
+    }
+}
+
+fn server(setup: &Setup, clients: usize, features: usize) -> Server<f32> {
+    let sizes = (features, CLASSES);
+    Server::for_clients(setup.clone(), sizes, clients, &Registry::builtin()).unwrap()
+}
+
+/// Drives both sides to the end, as a program over a network would.
+fn drive(server: &mut Server<f32>, clients: &mut dyn Transport<f32>) -> Result<Ended, Error> {
+    let mut ended = Ended { rounds: Vec::new(), digest: String::new() };
+    while let Next::Ask(ask) = server.next() {
+        server.hear(clients.exchange(ask))?;
+        while let Some(event) = server.event() {
+            match event {
+                Event::Round(report) => ended.rounds.push(report),
+                Event::Concluded(digest) => ended.digest = digest,
+                Event::Prepared { .. } => {}
+            }
+        }
+    }
+    Ok(ended)
+}
+
+#[derive(Debug)]
+struct Ended {
+    rounds: Vec<RoundReport<f32>>,
+    digest: String,
+}
+
+#[test]
+fn two_machines_give_what_a_simulation_gives() {
+    let graph = graph(WORDS);
+    let partition = partition(&graph);
+    for_all(|method, mut setup, what| {
+        if method.layout == Layout::Whole {
+            return;
+        }
+        for (participation, report) in [(1.0, ReportedRound::Last), (0.5, ReportedRound::BestVal)] {
+            (setup.protocol.participation, setup.protocol.report) = (participation, report);
+            let data = || data::<f32>(method.name, &graph, &partition);
+            let (simulated, rounds) = watch(&setup, data());
+            let mut wire = Wire::new(&setup, data());
+            let mut server = server(&setup, CLIENTS, graph.features().columns());
+            let ended = drive(&mut server, &mut wire).unwrap();
+            assert_eq!(ended.digest, simulated.federation_digest, "{what}, {participation}");
+            assert_eq!(ended.rounds.len(), rounds.len());
+            for (found, expected) in ended.rounds.iter().zip(&rounds) {
+                let evaluation = found.evaluation.as_ref().unwrap();
+                assert_eq!(evaluation.val_accuracy, expected.val_accuracy, "{what}");
+                let clients = found.clients.iter().zip(&expected.clients);
+                assert!(clients.clone().count() > 0);
+                for (found, expected) in clients {
+                    let of = |c: &boostfgl_fed::ClientRecord| (c.client, c.bytes_up, c.bytes_down);
+                    assert_eq!(of(found), of(expected), "{what}");
+                    assert_eq!((found.loss, found.weight), (expected.loss, expected.weight));
+                }
+            }
+        }
+    });
+}
+
+/// The evaluation of a round travels with the training of the next: T rounds need T + 1 exchanges,
+/// and enrolment, start, preparation and end one each.
+#[test]
+fn a_round_is_one_exchange() {
+    let graph = graph(WORDS);
+    let partition = partition(&graph);
+    let setup = setup("fedavg", &[]);
+    let mut wire = Wire::new(&setup, data("fedavg", &graph, &partition));
+    drive(&mut server(&setup, CLIENTS, graph.features().columns()), &mut wire).unwrap();
+    assert_eq!(wire.exchanges, setup.protocol.rounds + 1 + 4);
+}
+
+/// Both sides are saved between two rounds and restored in new processes.
+#[test]
+fn both_sides_resume_to_the_same_digest() {
+    let graph = graph(WORDS);
+    let partition = partition(&graph);
+    for_all(|method, setup, what| {
+        if method.layout == Layout::Whole {
+            return;
+        }
+        let data = || data::<f32>(method.name, &graph, &partition);
+        let features = graph.features().columns();
+        let (mut first, mut wire) = (server(&setup, CLIENTS, features), Wire::new(&setup, data()));
+        let uninterrupted = run(&setup, data()).federation_digest;
+        let mut rounds = 0;
+        while rounds < 2 {
+            if rounds == 1 {
+                first.pause();
+            }
+            let Next::Ask(ask) = first.next() else { panic!("{what}: a round is left") };
+            first.hear(wire.exchange(ask)).unwrap();
+            while let Some(event) = first.event() {
+                rounds += usize::from(matches!(event, Event::Round(_)));
+            }
+        }
+        let state = first.state().unwrap();
+        let saved = wire.clients.iter_mut().map(|client| match client.handle(Task::Save) {
+            Reply::State(state) => state,
+            other => panic!("{what}: {other:?}"),
+        });
+        let saved: Vec<Vec<u8>> = saved.collect();
+        let (mut second, mut wire) = (server(&setup, CLIENTS, features), Wire::new(&setup, data()));
+        // Enrolment and start come again, and the states take the place of the preparation.
+        for _ in 0..2 {
+            let Next::Ask(ask) = second.next() else { panic!("{what}: the start") };
+            second.hear(wire.exchange(ask)).unwrap();
+        }
+        second.restore(&state).unwrap();
+        for (client, state) in wire.clients.iter_mut().zip(saved) {
+            assert_eq!(client.handle(Task::Restore(state)), Reply::Done, "{what}");
+        }
+        let ended = drive(&mut second, &mut wire).unwrap();
+        assert_eq!(ended.digest, uninterrupted, "{what}");
+    });
+}
+
+/// Encoding every message changes neither a bit nor a byte count.
+#[test]
+fn loopback_gives_the_same_bits_and_byte_counts() {
+    let graph = graph(WORDS);
+    let partition = partition(&graph);
+    for_all(|method, setup, what| {
+        let looped = Setup { transport: Configured::Loopback, ..setup.clone() };
+        let data = || data::<f32>(method.name, &graph, &partition);
+        let (direct, rounds) = watch(&setup, data());
+        let (carried, other) = watch(&looped, data());
+        assert_same(&direct, &carried, what);
+        assert_eq!(direct.federation_digest, carried.federation_digest, "{what}");
+        let bytes = |outcome: &boostfgl_fed::Outcome<f32>| {
+            [outcome.bytes_up, outcome.bytes_down, outcome.framed_up, outcome.framed_down]
+        };
+        assert_eq!(bytes(&direct), bytes(&carried), "{what}");
+        assert!(direct.framed_up > direct.bytes_up && direct.framed_down > direct.bytes_down);
+        for (a, b) in rounds.iter().zip(&other) {
+            let of = |round: &Round| -> Vec<[u64; 4]> {
+                let clients = round.clients.iter();
+                clients.map(|c| [c.bytes_up, c.bytes_down, c.framed_up, c.framed_down]).collect()
+            };
+            assert_eq!(of(a), of(b), "{what}");
+        }
+    });
+}
+
+/// With a boost that needs them, class counts cross the wire and are counted.
+#[test]
+fn global_class_counts_cross_the_wire() {
+    let graph = graph(WORDS);
+    let partition = partition(&graph);
+    let outcome = |gap_minority| {
+        let mut setup = setup("fedavg", &[Boost::Model]);
+        setup.boost.model.gap_minority = gap_minority;
+        run(&setup, data::<f32>("fedavg", &graph, &partition))
+    };
+    use boostfgl_fed::boost::model::GapMinority::{Global, Local};
+    let (global, local) = (outcome(Global), outcome(Local));
+    let counts = (8 * CLASSES * CLIENTS) as u64;
+    assert_eq!(global.bytes_up - local.bytes_up, counts);
+    assert_eq!(global.bytes_down - local.bytes_down, counts);
+}
+
+/// Runs with a fault in the replies of client 1 in round 2, which is evaluated with round 3 if
+/// `eval_every` is 2: what the server says, or how it ends.
+fn with_fault(
+    eval_every: usize,
+    fault: impl Fn(ReplyFrame<f32>, &[u8]) -> Vec<Vec<u8>> + 'static,
+) -> Result<Vec<Refusal>, Error> {
+    let graph = graph(WORDS);
+    let partition = partition(&graph);
+    let mut setup = setup("fedavg", &[Boost::Model]);
+    setup.protocol.eval_every = eval_every;
+    let mut wire = Wire::new(&setup, data("fedavg", &graph, &partition));
+    let shapes = wire.clients[0].shapes();
+    wire.fault = Some(Box::new(move |header, bytes| {
+        let frame: ReplyFrame<f32> = decode(&bytes, Limits { shapes: &shapes }).unwrap();
+        let trains = frame.items.iter().any(|reply| matches!(reply, Reply::Update(_)));
+        match header.client == 1 && header.round == 2 && trains {
+            true => fault(frame, &bytes),
+            false => vec![bytes],
+        }
+    }));
+    let ended = drive(&mut server(&setup, CLIENTS, graph.features().columns()), &mut wire)?;
+    // The client takes part again.
+    assert_eq!(ended.rounds[2].clients.len(), CLIENTS);
+    Ok(ended.rounds.into_iter().flat_map(|round| round.refused).collect())
+}
+
+/// The kinds of the refusals, each of client 1 in round 2.
+fn refused(fault: impl Fn(ReplyFrame<f32>, &[u8]) -> Vec<Vec<u8>> + 'static) -> Vec<&'static str> {
+    let refusals = with_fault(7, fault).unwrap();
+    assert!(refusals.iter().all(|refusal| (refusal.client, refusal.round) == (1, 2)));
+    refusals.iter().map(|refusal| refusal.reason.kind()).collect()
+}
+
+/// The reply with another header.
+fn with_header(change: impl Fn(&mut Header) + 'static) -> Vec<&'static str> {
+    refused(move |mut frame, _| {
+        change(&mut frame.header);
+        vec![encode(&frame)]
+    })
+}
+
+/// The reply with other items.
+fn with_items(change: impl Fn(&mut Vec<Reply<f32>>) + 'static) -> Vec<&'static str> {
+    refused(move |mut frame, _| {
+        change(&mut frame.items);
+        vec![encode(&frame)]
+    })
+}
+
+#[test]
+fn replies_that_do_not_fit_are_refused_with_client_and_reason() {
+    assert_eq!(refused(|_, bytes| vec![bytes.to_vec()]), [""; 0]);
+    assert_eq!(refused(|_, _| vec![]), ["missing"]);
+    assert_eq!(refused(|_, bytes| vec![bytes[..bytes.len() - 1].to_vec()]), ["unreadable"]);
+    assert_eq!(refused(|_, bytes| vec![bytes.to_vec(); 2]), ["duplicate"]);
+    assert_eq!(
+        refused(|_, bytes| {
+            let mut bytes = bytes.to_vec();
+            bytes[4] = 9;
+            vec![bytes]
+        }),
+        ["unreadable"]
+    );
+    assert_eq!(with_header(|header| header.run = RunId([9; 16])), ["unreadable"]);
+    assert_eq!(with_header(|header| header.client = 2), ["unreadable"]);
+    assert_eq!(with_header(|header| header.round = 1), ["wrong-round"]);
+    assert_eq!(with_items(Vec::clear), ["unreadable"]);
+    assert_eq!(with_items(|items| items.push(Reply::Done)), ["unreadable"]);
+    assert_eq!(with_items(|items| items[0] = Reply::Done), ["message"]);
+    let update = |change: fn(&mut boostfgl_protocol::Update<f32>)| {
+        with_items(move |items| {
+            let Reply::Update(update) = &mut items[0] else { panic!("an update") };
+            change(update);
+        })
+    };
+    assert_eq!(update(|update| update.model = None), ["message"]);
+    assert_eq!(update(|update| update.claims.summary = None), ["message"]);
+    assert_eq!(update(|update| update.claims.size = Some(1e9)), ["size"]);
+    assert_eq!(
+        update(|update| {
+            let model = Arc::make_mut(update.model.as_mut().unwrap());
+            model.tensors_mut()[0].row_mut(0)[0] = f32::NAN;
+        }),
+        ["not-finite"]
+    );
+    assert_eq!(
+        update(|update| {
+            let shapes = [boostfgl_nn::TensorShape::bias("b", 3)];
+            update.model = Some(Arc::new(boostfgl_nn::Params::glorot(&shapes, 0)));
+        }),
+        ["shape"]
+    );
+}
+
+/// The evaluation of round 2 travels with the training of round 3: if it is lost, the round counts
+/// without that client.
+#[test]
+fn a_lost_evaluation_is_reported_and_does_not_end_the_run() {
+    let refusals = with_fault(1, |_, _| vec![]).unwrap();
+    let found: Vec<_> = refusals
+        .iter()
+        .map(|refusal| (refusal.client, refusal.round, refusal.reason.kind()))
+        .collect();
+    assert_eq!(found, [(1, 1, "missing"), (1, 2, "missing")]);
+}
+
+/// A client that dies at each stage: a refusal or an error that names it.
+#[test]
+fn a_client_that_dies_is_named_at_every_stage() {
+    let graph = graph(WORDS);
+    let partition = partition(&graph);
+    for method in ["fedavg", "fedsage-plus"] {
+        let setup = setup(method, &[]);
+        let mut endings = Vec::new();
+        for dies_at in 0..40 {
+            let mut wire = Wire::new(&setup, data(method, &graph, &partition));
+            let mut left = dies_at;
+            wire.fault = Some(Box::new(move |header, bytes| {
+                if header.client == 2 {
+                    left -= 1;
+                }
+                if header.client == 2 && left < 0 { vec![] } else { vec![bytes] }
+            }));
+            let mut server = server(&setup, CLIENTS, graph.features().columns());
+            match drive(&mut server, &mut wire) {
+                Ok(ended) => {
+                    let refused = |r: &RoundReport<f32>| r.refused.iter().any(|r| r.client == 2);
+                    endings.push(ended.rounds.iter().any(refused).then_some("refused"));
+                }
+                Err(error @ Error::Lost { client: 2, stage, .. }) => {
+                    assert!(error.to_string().contains("client 2") && !error.advice().is_empty());
+                    endings.push(Some(stage));
+                }
+                Err(other) => panic!("{method}, {dies_at}: {other}"),
+            }
+        }
+        endings.dedup();
+        assert_eq!(endings, [Some("enrolment"), Some("start"), Some("end"), None], "{method}");
+    }
+}
+
+/// Whatever arrives, a client answers, and stays as it was if it refuses.
+#[test]
+fn a_client_refuses_tasks_that_make_no_sense() {
+    let graph = graph(WORDS);
+    let partition = partition(&graph);
+    let setup = setup("scaffold", &[]);
+    let mut wire = Wire::new(&setup, data("scaffold", &graph, &partition));
+    let client = &mut wire.clients[0];
+    let failed = |reply: Reply<f32>| match reply {
+        Reply::Failed(failure) => {
+            assert!(!failure.advice.is_empty());
+            failure.reason
+        }
+        other => panic!("{other:?}"),
+    };
+    let model = || Some(Model::new(0, boostfgl_nn::Params::glorot(&shapes(&graph), 0)));
+    let train = |message| Task::Train(Broadcast { rounds_done: 0, model: model(), message });
+    let trial = || Task::Evaluate(Trial { rounds_done: 1, model: model(), starts_next: true });
+    for early in [train(None), trial(), Task::Keep { rounds_done: 1 }, Task::Conclude, Task::Save] {
+        let reason = failed(client.handle(early));
+        assert!(reason.contains("before it has begun"), "{reason}");
+    }
+    let Reply::Enrolled(enrolment) = client.handle(Task::Enroll) else { panic!() };
+    assert_eq!((enrolment.classes, enrolment.class_counts.len()), (CLASSES as u32, 0));
+    let able = vec![true; CLIENTS];
+    for (client_number, able, counts) in [
+        (7, able.clone(), vec![]),
+        (0, vec![], vec![]),
+        (0, vec![false; CLIENTS], vec![]),
+        (0, able.clone(), vec![1, 2]),
+    ] {
+        let roster = Roster { client: client_number, able, class_counts: counts };
+        let reason = failed(client.handle(Task::Begin(roster)));
+        assert!(reason.contains("what the server says about the clients"), "{reason}");
+    }
+    let roster = Roster { client: 0, able, class_counts: vec![] };
+    assert_eq!(client.handle(Task::Begin(roster.clone())), Reply::Done);
+    assert!(failed(client.handle(Task::Begin(roster))).contains("before its first round"));
+    let broken = failed(client.handle(Task::Restore(vec![1, 2, 3])));
+    assert!(broken.contains("state"), "{broken}");
+    // That state was not restored, and half of it may have been: the client cannot go on.
+    assert!(failed(client.handle(trial())).contains("after an error"));
+    let client = &mut wire.clients[1];
+    let roster = Roster { client: 1, able: vec![true; CLIENTS], class_counts: vec![] };
+    assert_eq!(client.handle(Task::Begin(roster)), Reply::Done);
+    assert!(matches!(client.handle(Task::Exchange(Exchange::Finish)), Reply::Exchanged(_)));
+    // SCAFFOLD's clients need its control variate, of the shapes of the model.
+    let wrong = Arc::new(Message::tensors(vec![Matrix::zeros(1, 1)]));
+    for message in [None, Some(wrong)] {
+        let reason = failed(client.handle(train(message)));
+        assert!(reason.contains("what the server sent cannot be used"), "{reason}");
+    }
+    assert_eq!(
+        client.handle(Task::Discard(Discard { numeric: false, model: model() })),
+        Reply::Done
+    );
+    assert!(matches!(client.handle(trial()), Reply::Evaluated(_)));
+    // A frame of another run or for another client.
+    let header = Header { run: RunId([1; 16]), round: 0, client: 1 };
+    client.receive(Frame { header, items: vec![Task::Keep { rounds_done: 1 }] });
+    for other in [Header { run: RunId([2; 16]), ..header }, Header { client: 3, ..header }] {
+        let mut reply =
+            client.receive(Frame { header: other, items: vec![Task::Keep { rounds_done: 1 }] });
+        let reason = failed(reply.items.pop().unwrap());
+        assert!(reason.contains("expected a frame for client 1 of run 0101"), "{reason}");
+    }
+}
+
+/// The shapes of the small network.
+fn shapes(graph: &boostfgl_graph::Graph) -> Vec<boostfgl_nn::TensorShape> {
+    let setup = setup("fedavg", &[]);
+    let data = data::<f32>("fedavg", graph, &partition(graph));
+    Wire::new(&setup, data).clients[0].shapes()
+}
+
+#[test]
+fn clients_that_do_not_fit_together_are_named() {
+    let graph = graph(WORDS);
+    let partition = partition(&graph);
+    let fits = setup("fedavg", &[]);
+    let wire = || Wire::new(&fits, data("fedavg", &graph, &partition));
+    let refusal = |wire: &mut Wire, columns| {
+        drive(&mut server(&fits, CLIENTS, columns), wire).unwrap_err().to_string()
+    };
+    let columns = graph.features().columns();
+    // Other settings.
+    let mut other = wire();
+    let mut settings = fits.clone();
+    settings.optimizer.learning_rate *= 2.0;
+    other.clients[2] = Wire::new(&settings, data("fedavg", &graph, &partition)).clients.remove(2);
+    let settings = refusal(&mut other, columns);
+    assert!(settings.starts_with("client 2 cannot join: settings: expected "), "{settings}");
+    // Other features.
+    let narrow = crate::small::graph(crate::conformance::NARROW);
+    let mut other = wire();
+    let narrow_partition = crate::small::partition(&narrow);
+    other.clients[3] =
+        Wire::new(&fits, data("fedavg", &narrow, &narrow_partition)).clients.remove(3);
+    let features = refusal(&mut other, columns);
+    let expected = "client 3 cannot join: features: expected 60 features, found 12 features";
+    assert_eq!(features, expected);
+    // Two clients under one number.
+    let mut twice = wire();
+    twice.fault =
+        Some(Box::new(
+            |header, bytes| {
+                if header.client == 1 { vec![bytes.clone(), bytes] } else { vec![bytes] }
+            },
+        ));
+    let twice = refusal(&mut twice, columns);
+    assert!(twice.starts_with("client 1, enrolment: expected one update per round"), "{twice}");
+}
+
+/// A simulation's layers and layouts are refused between machines, with the reason.
+#[test]
+fn what_only_a_simulation_can_do_is_refused() {
+    let join = |setup: Setup| {
+        Server::<f32>::for_clients(setup, (60, CLASSES), 2, &Registry::builtin())
+            .err()
+            .unwrap()
+            .to_string()
+    };
+    let mut attacked = setup("fedavg", &[]);
+    attacked.attack.kind = boostfgl_fed::attack::Kind::Nan;
+    assert!(join(attacked).contains("attack.kind: expected none outside of a simulation"));
+    assert!(join(setup("central", &[])).contains("one place holds all data"));
+    assert!(Federation::<f32>::new(setup("fedavg", &[]), vec![]).is_err());
+}
+
+/// Every frame of a run, as bytes: tasks and replies.
+fn recorded(method: &str, boosts: &[Boost]) -> (Setup, Vec<(Vec<u8>, Vec<u8>)>) {
+    let graph = graph(WORDS);
+    let partition = partition(&graph);
+    let setup = setup(method, boosts);
+    let mut wire = Wire::new(&setup, data(method, &graph, &partition));
+    let mut server = server(&setup, CLIENTS, graph.features().columns());
+    let mut frames = Vec::new();
+    while let Next::Ask(ask) = server.next() {
+        let mut arrivals = Vec::new();
+        for frame in ask.frames {
+            let client = frame.header.client as usize;
+            let task = encode(&frame);
+            let reply = Wire::reply(&mut wire.clients[client], &frame);
+            let limits = wire.clients[client].shapes();
+            let frame = decode(&reply, Limits { shapes: &limits }).unwrap();
+            arrivals.push(Arrival { client, frame: Ok(frame), seconds: 0.0 });
+            frames.push((task, reply));
+        }
+        server.hear(arrivals).unwrap();
+    }
+    (setup, frames)
+}
+
+/// Changes a few bytes, at places and to values that follow from `seed`.
+fn changed(bytes: &[u8], seed: u64) -> Vec<u8> {
+    let mut stream = boostfgl_graph::Stream::new(seed, "changes", &[]);
+    let mut bytes = bytes.to_vec();
+    for _ in 0..1 + stream.below(3) {
+        let at = stream.below(bytes.len());
+        bytes[at] = stream.below(256) as u8;
+    }
+    bytes
+}
+
+/// Changed frames either cannot be decoded, or are done or refused: no side panics.
+#[test]
+fn changed_bytes_end_no_side() {
+    for (method, boosts) in [("fedsage-plus", &Boost::ALL[..]), ("fairfgl", &[]), ("fedspray", &[])]
+    {
+        let (setup, frames) = recorded(method, boosts);
+        let graph = graph(WORDS);
+        let partition = partition(&graph);
+        let (mut decoded, mut heard) = (0, 0);
+        for round in 0..6u64 {
+            let mut wire = Wire::new(&setup, data(method, &graph, &partition));
+            let mut server = server(&setup, CLIENTS, graph.features().columns());
+            let shapes = wire.clients[0].shapes();
+            let limits = Limits { shapes: &shapes };
+            for (i, (task, _)) in frames.iter().enumerate() {
+                let seed = round * 10_000 + i as u64;
+                let frame: Result<TaskFrame<f32>, _> = decode(&changed(task, seed), limits);
+                if let Ok(frame) = frame {
+                    let client = (frame.header.client as usize).min(CLIENTS - 1);
+                    decoded += frame.items.len();
+                    wire.clients[client].receive(frame);
+                }
+                // The client goes on with what was really sent.
+                let frame: TaskFrame<f32> = decode(task, limits).unwrap();
+                wire.clients[frame.header.client as usize].receive(frame);
+            }
+            let mut replies = frames.iter().enumerate();
+            while let Next::Ask(ask) = server.next() {
+                let mut arrivals = Vec::new();
+                for frame in ask.frames {
+                    let Some((i, (_, reply))) = replies.next() else { break };
+                    // Enrolments and starts stay as they are, since all clients are needed there.
+                    let bytes = match i > 2 * CLIENTS && i.is_multiple_of(7) {
+                        true => changed(reply, round * 20_000 + i as u64),
+                        false => reply.clone(),
+                    };
+                    let frame_of = decode(&bytes, limits).map_err(Undelivered::Unreadable);
+                    let client = frame.header.client as usize;
+                    arrivals.push(Arrival { client, frame: frame_of, seconds: 0.0 });
+                }
+                heard += 1;
+                if arrivals.is_empty() || server.hear(arrivals).is_err() {
+                    break;
+                }
+            }
+        }
+        assert!(decoded > 50 && heard > 40, "{method}: {decoded} tasks, {heard} exchanges");
+    }
+}
