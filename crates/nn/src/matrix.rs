@@ -57,6 +57,29 @@ impl<T: Real> Matrix<T> {
         matrix
     }
 
+    /// From the row-major values in the memory of another matrix, whose rows need no padding;
+    /// `None` if rows of this width do, or there are too few or too many bytes.
+    pub fn from_plain_bytes(rows: usize, columns: usize, bytes: &[u8]) -> Option<Self> {
+        let expected = rows * columns * size_of::<T>();
+        if stride(columns) != columns || bytes.len() != expected {
+            return None;
+        }
+        // Copied line by line: a buffer of zeros would be written twice.
+        let whole = bytes.chunks_exact(size_of::<Line>());
+        let mut last = EMPTY;
+        last.0[..whole.remainder().len()].copy_from_slice(whole.remainder());
+        let has_last = !whole.remainder().is_empty();
+        let mut lines = Vec::with_capacity(whole.len() + usize::from(has_last));
+        lines.extend(whole.map(|line| {
+            let mut copy = EMPTY;
+            copy.0.copy_from_slice(line);
+            copy
+        }));
+        lines.extend(has_last.then_some(last));
+        let number = std::marker::PhantomData;
+        Some(Self { rows, columns, stride: columns, lines, number })
+    }
+
     /// Changes the shape and reuses the buffer. Values are unspecified afterwards, except that
     /// padding is zero.
     pub(crate) fn reshape(&mut self, rows: usize, columns: usize) {

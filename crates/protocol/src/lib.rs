@@ -32,7 +32,7 @@ mod task;
 mod traffic;
 mod update;
 
-pub use codec::{Limits, decode, encode, measure};
+pub use codec::{Limits, decode, encode, encode_in, measure};
 pub use enrolment::{Enrolment, Roster};
 pub use error::{Error, Result};
 pub use exchange::{Answer, Exchange, Exchanged, Fault};

@@ -4,8 +4,9 @@
 use super::{Arrival, Ask, InProcess, Transport, Undelivered};
 use boostfgl_nn::{Real, TensorShape};
 use boostfgl_protocol::codec::Item;
-use boostfgl_protocol::{Error, Frame, Limits, decode, encode};
+use boostfgl_protocol::{Error, Frame, Limits, decode, encode_in};
 use rayon::prelude::*;
+use std::cell::RefCell;
 
 /// Encodes and decodes every frame.
 pub struct Loopback<'a, T: Real> {
@@ -48,5 +49,13 @@ impl<T: Real> Transport<T> for Loopback<'_, T> {
 
 /// The frame after its encoding.
 fn carry<T: Real, I: Item<T>>(frame: &Frame<I>, shapes: &[TensorShape]) -> Result<Frame<I>, Error> {
-    decode(&encode(frame), Limits { shapes })
+    // One buffer per thread: fresh memory for every message would cost more than the copy.
+    BUFFER.with_borrow_mut(|buffer| {
+        *buffer = encode_in(frame, std::mem::take(buffer));
+        decode(buffer, Limits { shapes })
+    })
+}
+
+thread_local! {
+    static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }

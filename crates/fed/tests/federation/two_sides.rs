@@ -573,6 +573,6 @@ fn changed_bytes_end_no_side() {
                 }
             }
         }
-        assert!(decoded > 50 && heard > 40, "{method}: {decoded} tasks, {heard} exchanges");
+        assert!(decoded > 50 && heard > 30, "{method}: {decoded} tasks, {heard} exchanges");
     }
 }

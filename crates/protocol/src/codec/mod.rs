@@ -91,10 +91,15 @@ impl<T: Real> Item<T> for Reply<T> {
 
 /// The bytes of a frame.
 pub fn encode<T: Real, I: Item<T>>(frame: &Frame<I>) -> Vec<u8> {
+    encode_in(frame, Vec::new())
+}
+
+/// The same in the memory of `buffer`, whose content is lost.
+pub fn encode_in<T: Real, I: Item<T>>(frame: &Frame<I>, buffer: Vec<u8>) -> Vec<u8> {
     let mut count = Writer::counting();
     write_items::<T, I>(frame, &mut count);
     let body = count.count();
-    let mut out = Writer::with_capacity(HEADER + body as usize);
+    let mut out = Writer::with_capacity(buffer, HEADER + body as usize);
     out.bytes(&MAGIC);
     out.bytes(&VERSION.to_le_bytes());
     out.byte(I::DIRECTION);

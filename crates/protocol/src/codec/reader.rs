@@ -1,7 +1,7 @@
 //! Reading bytes that come from a network.
 
 use crate::{Error, Model, Result, Version};
-use boostfgl_nn::{Real, TensorShape};
+use boostfgl_nn::{Matrix, Real, TensorShape};
 use std::fmt;
 
 /// Reads values in their encoding.
@@ -117,6 +117,24 @@ impl<'a, T: Real> Reader<'a, T> {
             to.chunks_exact_mut(size_of::<N>()).for_each(<[u8]>::reverse);
         }
         Ok(())
+    }
+
+    /// A matrix whose rows are stored without padding; `None`, and nothing is read, if they are not.
+    pub(super) fn plain_matrix(
+        &mut self,
+        rows: usize,
+        columns: usize,
+    ) -> Result<Option<Matrix<T>>> {
+        if cfg!(target_endian = "big") {
+            return Ok(None);
+        }
+        let before = self.at;
+        let bytes = self.take(rows * columns * size_of::<T>())?;
+        let matrix = Matrix::from_plain_bytes(rows, columns, bytes);
+        if matrix.is_none() {
+            self.at = before;
+        }
+        Ok(matrix)
     }
 
     /// An earlier model of this frame.

@@ -30,11 +30,10 @@ impl<T: Real> Wire<T> for Matrix<T> {
                 format!("{rows} x {columns}"),
             ));
         }
-        let mut matrix = Self::zeros(rows, columns);
-        if matrix.stride() == columns {
-            input.plain(matrix.data_mut())?;
+        if let Some(matrix) = input.plain_matrix(rows, columns)? {
             return Ok(matrix);
         }
+        let mut matrix = Self::zeros(rows, columns);
         for r in 0..rows {
             input.plain(matrix.row_mut(r))?;
         }

@@ -21,8 +21,11 @@ impl Writer {
         Self { sink: Sink::Count(0), models: Vec::new() }
     }
 
-    pub(super) fn with_capacity(bytes: usize) -> Self {
-        Self { sink: Sink::Bytes(Vec::with_capacity(bytes)), models: Vec::new() }
+    /// Writes into `buffer`, which is emptied and made large enough.
+    pub(super) fn with_capacity(mut buffer: Vec<u8>, bytes: usize) -> Self {
+        buffer.clear();
+        buffer.reserve_exact(bytes);
+        Self { sink: Sink::Bytes(buffer), models: Vec::new() }
     }
 
     /// How many bytes were written.
