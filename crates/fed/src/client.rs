@@ -30,7 +30,7 @@ use crate::local_data::LocalData;
 use crate::methods::{self, MethodContext};
 use crate::run_context::{RoundContext, RunContext};
 use crate::{Error, Result};
-use boostfgl_nn::{Real, StateVisitor, TensorShape};
+use boostfgl_nn::{Params, Real, StateVisitor, TensorShape};
 use boostfgl_protocol::{
     Broadcast, Conclusion, Discard, Evaluation, Failure, Frame, Header, Model, Reply, ReplyFrame,
     Revealed, Roster, Task, TaskFrame, Trial, Update,
@@ -54,7 +54,7 @@ pub struct Client<T: Real> {
 /// How far a client is.
 enum Stage<T: Real> {
     /// Before `Begin`.
-    Waiting(Box<LocalData<T>>),
+    Waiting(Box<Joining<T>>),
     /// Before the first round.
     Preparing(Box<Trainer<T>>),
     /// In or between rounds.
@@ -63,9 +63,22 @@ enum Stage<T: Real> {
     Changing,
 }
 
+/// What a client is made from.
+struct Joining<T: Real> {
+    data: LocalData<T>,
+    /// The model before the first round. In one process all clients share it until they train.
+    initial: Arc<Params<T>>,
+}
+
 impl<T: Real> Client<T> {
-    pub(crate) fn new(run: &Arc<RunContext<T>>, data: LocalData<T>) -> Self {
-        let (run, stage) = (Arc::clone(run), Stage::Waiting(Box::new(data)));
+    /// A client with its data and the model before the first round.
+    pub(crate) fn new(
+        run: &Arc<RunContext<T>>,
+        data: LocalData<T>,
+        initial: &Arc<Params<T>>,
+    ) -> Self {
+        let joining = Joining { data, initial: Arc::clone(initial) };
+        let (run, stage) = (Arc::clone(run), Stage::Waiting(Box::new(joining)));
         Self { run, joined: None, stage, kept: Kept::default() }
     }
 
@@ -91,7 +104,9 @@ impl<T: Real> Client<T> {
     fn reply(&mut self, task: Task<T>) -> Result<Reply<T>> {
         let name = task.name();
         match (task, &mut self.stage) {
-            (Task::Enroll, Stage::Waiting(data)) => Ok(Reply::Enrolled(data.enrolment(&self.run))),
+            (Task::Enroll, Stage::Waiting(joining)) => {
+                Ok(Reply::Enrolled(joining.data.enrolment(&self.run)))
+            }
             (Task::Begin(roster), Stage::Waiting(_)) => self.begin(&roster),
             (Task::Exchange(step), Stage::Preparing(_)) => {
                 self.exchange(step).map(Reply::Exchanged)
@@ -136,12 +151,13 @@ impl<T: Real> Client<T> {
 
     /// Makes the client's side of the method, now that all clients are known.
     fn begin(&mut self, roster: &Roster) -> Result<Reply<T>> {
-        let Stage::Waiting(data) = &self.stage else { return Ok(Reply::Done) };
+        let Stage::Waiting(joining) = &self.stage else { return Ok(Reply::Done) };
+        let Joining { data, initial } = &**joining;
         let run = &self.run;
         check_roster(roster, data, run)?;
         let method = MethodContext {
             setup: &run.setup,
-            initial: &run.initial,
+            initial,
             backbone: &*run.backbone,
             clients: roster.able.len(),
             able: roster.able.clone(),
@@ -151,8 +167,9 @@ impl<T: Real> Client<T> {
         let rule = methods::client(&method, data);
         let exchanges = run.exchanges(roster.able.len());
         let class_counts = roster.class_counts.iter().map(|&count| count as usize).collect();
-        if let Stage::Waiting(data) = std::mem::replace(&mut self.stage, Stage::Changing) {
-            let mut trainer = Trainer::new(&self.run, *data, rule, class_counts);
+        if let Stage::Waiting(joining) = std::mem::replace(&mut self.stage, Stage::Changing) {
+            let Joining { data, initial } = *joining;
+            let mut trainer = Trainer::new(&self.run, data, rule, initial, class_counts);
             trainer.exchanges.left = exchanges;
             self.stage = Stage::Preparing(Box::new(trainer));
         }

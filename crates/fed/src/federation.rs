@@ -129,8 +129,8 @@ impl<T: Real> Federation<T> {
     ) -> Result<Self> {
         let (features, classes) =
             data.first().map_or((0, 0), |data| (data.width(), data.classes()));
-        let run = RunContext::new(setup, (features, classes), registry)?;
-        Self::assemble(RunContext { simulated: true, ..run }, data)
+        let (run, initial) = RunContext::new(setup, (features, classes), registry)?;
+        Self::assemble(run, &initial, data)
     }
 
     /// Like [`Federation::new`], starting from a given model.
@@ -143,12 +143,17 @@ impl<T: Real> Federation<T> {
         backbone: Box<dyn Backbone<T>>,
         initial: &Params<T>,
     ) -> Result<Self> {
-        let run = RunContext::from_model(setup, backbone, initial.clone(), &Registry::builtin())?;
-        Self::assemble(RunContext { simulated: true, ..run }, data)
+        let run = RunContext::with_backbone(setup, backbone, &Registry::builtin())?;
+        Self::assemble(run, &Arc::new(initial.clone()), data)
     }
 
     /// Lets the clients join a server.
-    fn assemble(run: RunContext<T>, mut data: Vec<LocalData<T>>) -> Result<Self> {
+    fn assemble(
+        run: RunContext<T>,
+        initial: &Arc<Params<T>>,
+        mut data: Vec<LocalData<T>>,
+    ) -> Result<Self> {
+        let run = RunContext { simulated: true, ..run };
         let setup = &run.setup;
         let attackers = methods::attackers(setup.method, &setup.attack, data.len())?;
         if setup.attack.kind.mislabels() {
@@ -157,8 +162,8 @@ impl<T: Real> Federation<T> {
         let nodes = data.iter().map(LocalData::len).sum();
         let (transport, run) = (run.setup.transport, Arc::new(run));
         let mut clients: Vec<Client<T>> =
-            data.into_iter().map(|data| Client::new(&run, data)).collect();
-        let mut enrolling = Enrolling::new(&run, clients.len());
+            data.into_iter().map(|data| Client::new(&run, data, initial)).collect();
+        let mut enrolling = Enrolling::new(&run, initial, clients.len());
         let ask = enrolling.next();
         let server = enrolling.hear(exchange(transport, &mut clients, &mut |_, _| {}, ask))?;
         let outbound = layers::outbound(&server, attackers);
@@ -175,7 +180,7 @@ impl<T: Real> Federation<T> {
 
     /// Number of parameters P.
     pub fn parameters(&self) -> usize {
-        self.run.initial.count()
+        self.run.parameters
     }
 
     /// Number of rounds: those of the protocol and those that the method adds.
@@ -218,9 +223,10 @@ impl<T: Real> Federation<T> {
         for (k, client) in self.clients.iter_mut().enumerate() {
             visitor.within(&format!("client {k}"), |visitor| client.visit(visitor))?;
         }
-        let Self { run, outbound, .. } = self;
+        let Self { clients, outbound, .. } = self;
+        let model = clients[0].trainer().local();
         visitor.within("layers", |visitor| {
-            outbound.iter_mut().try_for_each(|layer| layer.visit(&run.initial, visitor))
+            outbound.iter_mut().try_for_each(|layer| layer.visit(model, visitor))
         })
     }
 }
@@ -238,8 +244,8 @@ impl<T: Real> Server<T> {
         clients: usize,
         registry: &Registry<T>,
     ) -> Result<Self> {
-        let run = RunContext::between_machines(setup, (features, classes), registry)?;
-        Ok(Self::new(Enrolling::new(&Arc::new(run), clients)))
+        let (run, initial) = RunContext::between_machines(setup, (features, classes), registry)?;
+        Ok(Self::new(Enrolling::new(&Arc::new(run), &initial, clients)))
     }
 }
 
@@ -250,38 +256,37 @@ impl<T: Real> Client<T> {
     /// As [`Server::for_clients`].
     pub fn of_server(setup: Setup, data: LocalData<T>, registry: &Registry<T>) -> Result<Self> {
         let sizes = (data.width(), data.classes());
-        let run = RunContext::between_machines(setup, sizes, registry)?;
-        Ok(Self::new(&Arc::new(run), data))
+        let (run, initial) = RunContext::between_machines(setup, sizes, registry)?;
+        Ok(Self::new(&Arc::new(run), data, &initial))
     }
 }
 
 impl<T: Real> RunContext<T> {
-    /// What every side of a run starts from.
+    /// What every side of a run starts from, and the model before the first round.
     fn new(
         setup: Setup,
         (features, classes): (usize, usize),
         registry: &Registry<T>,
-    ) -> Result<Self> {
+    ) -> Result<(Self, Arc<Params<T>>)> {
         setup.model.check()?;
         let (hidden, layers) = (setup.model.hidden, setup.model.layers);
         let architecture = Architecture { inputs: features, hidden, classes, layers };
         let backbone = backbones::build::<T>(&setup.model.backbone, architecture)?;
         let initial = Params::glorot(&backbone.shapes(), setup.seed);
-        Self::from_model(setup, backbone, initial, registry)
+        Ok((Self::with_backbone(setup, backbone, registry)?, Arc::new(initial)))
     }
 
-    fn from_model(
+    fn with_backbone(
         setup: Setup,
         backbone: Box<dyn Backbone<T>>,
-        initial: Params<T>,
         registry: &Registry<T>,
     ) -> Result<Self> {
         setup.check_ranges()?;
         methods::check(setup.method, &setup.boosts, &setup.model, backbone.plan())?;
         Ok(Self {
             settings: setup.digest(),
+            parameters: backbone.shapes().iter().map(|shape| shape.rows * shape.columns).sum(),
             backbone,
-            initial: Arc::new(initial),
             boosts: registry.active(&setup.boosts),
             simulated: false,
             pools: Pools::default(),
@@ -294,7 +299,7 @@ impl<T: Real> RunContext<T> {
         setup: Setup,
         sizes: (usize, usize),
         registry: &Registry<T>,
-    ) -> Result<Self> {
+    ) -> Result<(Self, Arc<Params<T>>)> {
         if setup.attack.kind != attack::Kind::None {
             let key = "attack.kind";
             let (expected, found) =

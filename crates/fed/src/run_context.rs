@@ -13,8 +13,8 @@ pub(crate) struct RunContext<T: Real> {
     /// BLAKE3 of the settings, which must be the same on all sides.
     pub(crate) settings: [u8; 32],
     pub(crate) backbone: Box<dyn Backbone<T>>,
-    /// The model before the first round.
-    pub(crate) initial: Arc<Params<T>>,
+    /// Number of parameters P.
+    pub(crate) parameters: usize,
     /// The boosts that are on, in the order in which they act.
     pub(crate) boosts: Vec<Arc<dyn BoostPlugin<T>>>,
     /// Whether clients reveal their predictions to the server, as only a simulation may.

@@ -230,7 +230,7 @@ impl<T: Real> Training<T> {
     pub fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
         self.federation.visit(visitor)?;
         let (nodes, classes) = (self.federation.nodes, self.federation.server.classes());
-        let model = Arc::clone(&self.federation.run.initial);
+        let model = Arc::clone(self.federation.clients[0].trainer().local());
         visitor.option("reported round", &mut self.reported, || Outcome::blank(&model))?;
         visitor.visit("trace", &mut self.trace)?;
         let predictions = self.reported.iter().map(|outcome| &outcome.predictions);

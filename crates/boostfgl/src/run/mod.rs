@@ -206,8 +206,8 @@ fn digest(outcome: &Outcome<f32>) -> String {
             hasher.update(bytes);
         });
     }
-    for class in &outcome.predictions {
-        hasher.update(&class.to_le_bytes());
-    }
+    let predictions = outcome.predictions.iter();
+    let classes: Vec<u8> = predictions.flat_map(|class| class.to_le_bytes()).collect();
+    hasher.update(&classes);
     hasher.finalize().to_hex().to_string()
 }

@@ -61,6 +61,7 @@ fn described(method: &MethodInfo) -> Value {
         "wire": method.wire,
         "evaluated": method.evaluated,
         "judged": method.evaluated_model.name(),
+        "single_updates": method.single_updates,
         "departures": method.departures,
         "boosts": method.boosts.iter().map(|boost| boost.name()).collect::<Vec<_>>(),
         "refused_boosts": refused,

@@ -87,8 +87,7 @@ pub(crate) fn digest<T: Real>(own: Option<&Params<T>>, predictions: &[u32]) -> [
             hasher.update(bytes);
         });
     }
-    predictions.iter().for_each(|class| {
-        hasher.update(&class.to_le_bytes());
-    });
+    let classes: Vec<u8> = predictions.iter().flat_map(|class| class.to_le_bytes()).collect();
+    hasher.update(&classes);
     *hasher.finalize().as_bytes()
 }

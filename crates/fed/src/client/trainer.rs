@@ -30,12 +30,12 @@ impl<T: Real> Trainer<T> {
         run: &RunContext<T>,
         data: LocalData<T>,
         rule: Box<dyn ClientRule<T>>,
+        local: Arc<Params<T>>,
         class_counts: Vec<usize>,
     ) -> Self {
         let enrolment = data.enrolment(run);
         let workspace = Workspace::new(run, data, enrolment, rule.reach(), &class_counts);
         let optimizer = run.setup.optimizer.build();
-        let local = Arc::clone(&run.initial);
         Self {
             workspace,
             rule,

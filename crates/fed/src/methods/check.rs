@@ -69,6 +69,21 @@ pub fn check_rule(
     }
 }
 
+/// Why the server needs every single update under these settings, if a weighted sum of all is not
+/// enough: the reason for which secure aggregation has to be refused.
+pub fn single_updates(
+    method: &MethodInfo,
+    boosts: &[Boost],
+    aggregation: aggregate::Config,
+) -> Option<&'static str> {
+    let trusts = boosts.iter().any(|boost| boost.info().acts_on(Place::Aggregation));
+    let outvotes = aggregation.rule != Rule::Mean;
+    method
+        .single_updates
+        .or(trusts.then_some("trust follows from the length of each update"))
+        .or(outvotes.then_some("a robust rule compares updates with each other"))
+}
+
 /// The clients that attack, of `clients`.
 ///
 /// # Errors

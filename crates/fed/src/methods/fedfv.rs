@@ -41,6 +41,7 @@ pub(super) const INFO: MethodInfo = MethodInfo {
                  Exactly opposite gradients\n\
                  leave no direction: the model then stays where it is.",
     extra_bytes: |sizes, _| 4.0 * (2.0 * sizes.clients() + 1.0) * sizes.parameters,
+    single_updates: Some("conflicting updates are projected onto each other"),
     outvotes: |_| {
         Some("the server takes a step along projected updates instead of a mean of models")
     },

@@ -56,6 +56,7 @@ pub(super) const INFO: MethodInfo = MethodInfo {
         let padded = (sizes.classes / 8.0).ceil() * 8.0;
         4.0 * (sizes.clients() * sizes.parameters + 4.0 * nodes * padded) + 8.0 * (arcs + nodes)
     },
+    single_updates: Some("every client gets a mean of the clients that are similar to it"),
     outvotes: |_| {
         Some(
             "every client gets a mean of its own, of the clients similar to it: too few to \

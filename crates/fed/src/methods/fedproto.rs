@@ -50,6 +50,7 @@ pub(super) const INFO: MethodInfo = MethodInfo {
                  combined.",
     evaluated_model: EvaluatedModel::Personal,
     network: needs_hidden,
+    single_updates: Some("prototypes are weighted class by class"),
     outvotes: |_| Some("prototypes are combined, not models"),
     ..MethodInfo::PLAIN
 };

@@ -64,6 +64,9 @@ pub(super) const INFO: MethodInfo = MethodInfo {
         sizes.clients()
             * (4.0 * (6.0 * sizes.parameters + 2.0 * proxy * sizes.features) + 24.0 * arcs)
     },
+    single_updates: Some(
+        "every client gets a mean of its own, weighted by the similarity of updates",
+    ),
     outvotes: |_| Some("every client gets a mean of its own, weighted by similarity"),
     ..MethodInfo::PLAIN
 };

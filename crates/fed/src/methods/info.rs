@@ -64,6 +64,9 @@ pub struct MethodInfo {
     pub noise: Option<&'static str>,
     /// Why a robust rule cannot combine the models of this method, if it cannot.
     pub outvotes: fn(Rule) -> Option<&'static str>,
+    /// Why the server needs every single update, if a weighted sum of all is not enough. Secure
+    /// aggregation hides single updates.
+    pub single_updates: Option<&'static str>,
     /// Rounds that the method adds after the T of the protocol.
     pub further_rounds: fn(&MethodConfigs) -> usize,
     /// Exchanges between this number of clients before the first round.
@@ -90,6 +93,7 @@ impl MethodInfo {
         network: |_| None,
         noise: None,
         outvotes: |_| None,
+        single_updates: None,
         further_rounds: |_| 0,
         exchanges: |_, _| 0,
         extra_bytes: |_, _| 0.0,

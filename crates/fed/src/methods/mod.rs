@@ -35,7 +35,7 @@ pub mod qffl;
 pub mod scaffold;
 mod server_rule;
 
-pub use check::{attackers, check, check_attack, check_rule};
+pub use check::{attackers, check, check_attack, check_rule, single_updates};
 pub use context::MethodContext;
 pub use info::{EvaluatedModel, Layout, MethodInfo, Sizes};
 pub(crate) use info::{lives_by_weights, needs_hidden};

@@ -44,6 +44,7 @@ pub(super) const INFO: MethodInfo = MethodInfo {
                  replaces sampling by size;\n\
                  qffl.by_size = true weighs D_k and h_k by n_k instead.",
     extra_bytes: |sizes, _| 4.0 * sizes.parameters,
+    single_updates: Some("the step follows from the length of each update"),
     outvotes: |_| {
         Some("the server takes a step that is weighted by losses instead of a mean of models")
     },

@@ -7,13 +7,15 @@ use crate::run_context::RunContext;
 use crate::screen::Reason;
 use crate::transport::{Arrival, Ask};
 use crate::{Error, Result};
-use boostfgl_nn::Real;
+use boostfgl_nn::{Params, Real};
 use boostfgl_protocol::{Enrolment, Reply, RunId, Task, Traffic};
 use std::sync::Arc;
 
 /// A server before its clients have joined.
 pub(crate) struct Enrolling<T: Real> {
     run: Arc<RunContext<T>>,
+    /// The model before the first round.
+    initial: Arc<Params<T>>,
     id: RunId,
     clients: usize,
     outstanding: Outstanding,
@@ -21,11 +23,12 @@ pub(crate) struct Enrolling<T: Real> {
 
 impl<T: Real> Enrolling<T> {
     /// A server for this number of clients.
-    pub(crate) fn new(run: &Arc<RunContext<T>>, clients: usize) -> Self {
+    pub(crate) fn new(run: &Arc<RunContext<T>>, initial: &Arc<Params<T>>, clients: usize) -> Self {
         let mut id = [0; 16];
         id.copy_from_slice(&run.settings[..16]);
         let outstanding = Outstanding::default();
-        Self { run: Arc::clone(run), id: RunId(id), clients, outstanding }
+        let (run, initial) = (Arc::clone(run), Arc::clone(initial));
+        Self { run, initial, id: RunId(id), clients, outstanding }
     }
 
     /// Asks every client what it has.
@@ -61,7 +64,7 @@ impl<T: Real> Enrolling<T> {
         }
         let run = &self.run;
         let rule = {
-            let method = agreed(run, &enrolled)?;
+            let method = agreed(run, &self.initial, &enrolled)?;
             let able = method.able.iter().filter(|able| **able).count();
             let taking_part = run.setup.protocol.taking_part(able);
             methods::check_rule(run.setup.method, run.setup.aggregation, taking_part)?;
@@ -74,6 +77,7 @@ impl<T: Real> Enrolling<T> {
 /// What the method is made from, if all clients fit together.
 fn agreed<'a, T: Real>(
     run: &'a RunContext<T>,
+    initial: &'a Params<T>,
     enrolled: &[Enrolment],
 ) -> Result<MethodContext<'a, T>> {
     let first = enrolled.first().ok_or(Error::NothingToTrain)?;
@@ -110,7 +114,7 @@ fn agreed<'a, T: Real>(
     }
     Ok(MethodContext {
         setup: &run.setup,
-        initial: &run.initial,
+        initial,
         backbone: &*run.backbone,
         clients: enrolled.len(),
         able,

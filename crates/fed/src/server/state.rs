@@ -52,7 +52,7 @@ impl<T: Real> Running<T> {
         if visitor.restores() && self.kept_round > 0 {
             self.keeps = (0..self.enrolled.len()).collect();
         }
-        let template = Params::clone(&self.run.initial);
+        let template = Params::glorot(&self.run.backbone.shapes(), 0);
         visitor.each("reported", &mut self.reported, || template.clone())
     }
 }

@@ -17,13 +17,16 @@ use boostfgl_protocol::{
 };
 use std::sync::Arc;
 
+/// Changes the bytes of a reply on its way: none, one or several frames arrive.
+type Fault = Box<dyn FnMut(Header, Vec<u8>) -> Vec<Vec<u8>>>;
+
 /// Clients at the other end of a wire that carries bytes.
 pub(crate) struct Wire {
     pub(crate) clients: Vec<Client<f32>>,
     /// How often the server had to wait.
     exchanges: usize,
     /// What happens to the bytes of a reply.
-    fault: Option<Box<dyn FnMut(Header, Vec<u8>) -> Vec<Vec<u8>>>>,
+    fault: Option<Fault>,
 }
 
 impl Wire {
@@ -492,8 +495,11 @@ fn what_only_a_simulation_can_do_is_refused() {
     assert!(Federation::<f32>::new(setup("fedavg", &[]), vec![]).is_err());
 }
 
-/// Every frame of a run, as bytes: tasks and replies.
-fn recorded(method: &str, boosts: &[Boost]) -> (Setup, Vec<(Vec<u8>, Vec<u8>)>) {
+/// The bytes of tasks, and of the replies to them.
+type Recorded = (Vec<u8>, Vec<u8>);
+
+/// Every frame of a run.
+fn recorded(method: &str, boosts: &[Boost]) -> (Setup, Vec<Recorded>) {
     let graph = graph(WORDS);
     let partition = partition(&graph);
     let setup = setup(method, boosts);

@@ -116,6 +116,7 @@ pub(super) const INFO: MethodInfo = MethodInfo {
         let models = received + sizes.clients() * (1.0 + 5.0 + 4.0);
         4.0 * (models * sizes.parameters + sizes.all_nodes() * sizes.classes)
     },
+    single_updates: Some("updates are clustered by their direction"),
     outvotes: |_| Some("entries are combined within clusters, not whole models"),
     ..MethodInfo::PLAIN
 };

@@ -94,12 +94,13 @@ fn in_context<T: Real, R>(
         setup,
         settings: [0; 32],
         backbone: Box::new(net),
-        initial: Arc::new(initial),
+        parameters: initial.count(),
         boosts: Vec::new(),
         simulated: true,
         pools: Pools::default(),
     };
-    let mut client = Trainer::new(&run, LocalData::new(client), Box::new(Plain), Vec::new());
+    let mut client =
+        Trainer::new(&run, LocalData::new(client), Box::new(Plain), Arc::new(initial), Vec::new());
     client.prepare(&run, |_, context| work(context))
 }
 

@@ -89,6 +89,7 @@ pub(super) const INFO: MethodInfo = MethodInfo {
         // encoded; targets.
         4.0 * (sizes.clients() * 5.0 * modules + sizes.all_nodes() * (6.0 * s + 2.0 * classes))
     },
+    single_updates: Some("modules and proxies are weighted class by class"),
     outvotes: |_| Some("modules and proxies are combined class by class, not models"),
     ..MethodInfo::PLAIN
 };

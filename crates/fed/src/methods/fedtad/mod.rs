@@ -88,6 +88,7 @@ pub(super) const INFO: MethodInfo = MethodInfo {
         let features = (sizes.clients() + 4.0) * pseudo_nodes * sizes.features.max(sizes.hidden);
         4.0 * (generator + 3.0 * sizes.parameters + features + 3.0 * pseudo_nodes * pseudo_nodes)
     },
+    single_updates: Some("the server also learns from every client's model by itself"),
     outvotes: |_| Some("the server also learns from every client's model by itself"),
     ..MethodInfo::PLAIN
 };
