@@ -179,6 +179,7 @@ fn setup() -> Setup {
         aggregation: Default::default(),
         attack: Default::default(),
         transport: Default::default(),
+        evaluation: String::new(),
     }
 }
 

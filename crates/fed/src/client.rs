@@ -26,9 +26,10 @@ pub(crate) use kept::digest;
 pub(crate) use local_training::length;
 pub(crate) use trainer::{Trainer, argmax};
 
-use crate::local_data::LocalData;
+use crate::local_data::{LocalData, numbers};
 use crate::methods::{self, MethodContext};
-use crate::run_context::{RoundContext, RunContext};
+use crate::run_context::{Opened, RoundContext, RunPlan};
+use crate::tally::Tally;
 use crate::{Error, Result};
 use boostfgl_nn::{Params, Real, StateVisitor, TensorShape};
 use boostfgl_protocol::{
@@ -44,7 +45,9 @@ use std::sync::Arc;
 /// back. A task that cannot be done, or that comes at the wrong time, is answered with the reason;
 /// the client then stays as it was.
 pub struct Client<T: Real> {
-    run: Arc<RunContext<T>>,
+    plan: Arc<RunPlan<T>>,
+    /// Counts test nodes, outside of a simulation.
+    tally: Option<Box<dyn Tally>>,
     /// The run and the number of the client, as in the first frame that arrived.
     joined: Option<Header>,
     stage: Stage<T>,
@@ -54,7 +57,7 @@ pub struct Client<T: Real> {
 /// How far a client is.
 enum Stage<T: Real> {
     /// Before `Begin`.
-    Waiting(Box<Joining<T>>),
+    Waiting(Box<LocalData<T>>),
     /// Before the first round.
     Preparing(Box<Trainer<T>>),
     /// In or between rounds.
@@ -63,23 +66,15 @@ enum Stage<T: Real> {
     Changing,
 }
 
-/// What a client is made from.
-struct Joining<T: Real> {
-    data: LocalData<T>,
-    /// The model before the first round. In one process all clients share it until they train.
-    initial: Arc<Params<T>>,
-}
-
 impl<T: Real> Client<T> {
-    /// A client with its data and the model before the first round.
+    /// A client of a run with its data.
     pub(crate) fn new(
-        run: &Arc<RunContext<T>>,
+        plan: &Arc<RunPlan<T>>,
         data: LocalData<T>,
-        initial: &Arc<Params<T>>,
+        tally: Option<Box<dyn Tally>>,
     ) -> Self {
-        let joining = Joining { data, initial: Arc::clone(initial) };
-        let (run, stage) = (Arc::clone(run), Stage::Waiting(Box::new(joining)));
-        Self { run, joined: None, stage, kept: Kept::default() }
+        let (plan, stage) = (Arc::clone(plan), Stage::Waiting(Box::new(data)));
+        Self { plan, tally, joined: None, stage, kept: Kept::default() }
     }
 
     /// Does the tasks of a frame, in order.
@@ -104,8 +99,9 @@ impl<T: Real> Client<T> {
     fn reply(&mut self, task: Task<T>) -> Result<Reply<T>> {
         let name = task.name();
         match (task, &mut self.stage) {
-            (Task::Enroll, Stage::Waiting(joining)) => {
-                Ok(Reply::Enrolled(joining.data.enrolment(&self.run)))
+            (Task::Enroll, Stage::Waiting(data)) => {
+                let test = self.tally.as_ref().map_or(0, |tally| tally.nodes());
+                Ok(Reply::Enrolled(data.enrolment(&self.plan, test)))
             }
             (Task::Begin(roster), Stage::Waiting(_)) => self.begin(&roster),
             (Task::Exchange(step), Stage::Preparing(_)) => {
@@ -117,7 +113,7 @@ impl<T: Real> Client<T> {
                 Ok(Reply::Done)
             }
             (Task::Train(broadcast), Stage::Training(trainer)) => {
-                train(&self.run, trainer, &broadcast).map(Reply::Update)
+                train(trainer, &broadcast).map(Reply::Update)
             }
             (Task::Discard(Discard { numeric, model }), Stage::Training(trainer)) => {
                 trainer.recover(model.as_ref().map(Model::params), numeric);
@@ -128,7 +124,7 @@ impl<T: Real> Client<T> {
                 match self.kept.keep(rounds_done) {
                     true => Ok(Reply::Done),
                     false => Err(Error::NotEvaluated {
-                        client: trainer.data().id(),
+                        client: trainer.data().called_in_messages(),
                         round: rounds_done as usize,
                     }),
                 }
@@ -151,13 +147,18 @@ impl<T: Real> Client<T> {
 
     /// Makes the client's side of the method, now that all clients are known.
     fn begin(&mut self, roster: &Roster) -> Result<Reply<T>> {
-        let Stage::Waiting(joining) = &self.stage else { return Ok(Reply::Done) };
-        let Joining { data, initial } = &**joining;
-        let run = &self.run;
-        check_roster(roster, data, run)?;
+        let Self { plan, tally, stage: Stage::Waiting(data), .. } = self else {
+            return Ok(Reply::Done);
+        };
+        check_roster(roster, data, plan)?;
+        let Opened { run, initial, .. } = plan.open((data.width(), roster.classes.len()))?;
+        data.adopt_classes(&roster.classes).map_err(|class| missing_class(&class))?;
+        if let Some(tally) = tally {
+            tally.begin(&roster.classes);
+        }
         let method = MethodContext {
             setup: &run.setup,
-            initial,
+            initial: &initial,
             backbone: &*run.backbone,
             clients: roster.able.len(),
             able: roster.able.clone(),
@@ -165,11 +166,10 @@ impl<T: Real> Client<T> {
             classes: data.classes(),
         };
         let rule = methods::client(&method, data);
-        let exchanges = run.exchanges(roster.able.len());
+        let (enrolment, exchanges) = (data.enrolment(plan, 0), run.exchanges(roster.able.len()));
         let class_counts = roster.class_counts.iter().map(|&count| count as usize).collect();
-        if let Stage::Waiting(joining) = std::mem::replace(&mut self.stage, Stage::Changing) {
-            let Joining { data, initial } = *joining;
-            let mut trainer = Trainer::new(&self.run, data, rule, initial, class_counts);
+        if let Stage::Waiting(data) = std::mem::replace(&mut self.stage, Stage::Changing) {
+            let mut trainer = Trainer::new(run, *data, enrolment, rule, initial, class_counts);
             trainer.exchanges.left = exchanges;
             self.stage = Stage::Preparing(Box::new(trainer));
         }
@@ -178,9 +178,10 @@ impl<T: Real> Client<T> {
 
     /// Predicts for the client's own nodes.
     fn evaluate(&mut self, trial: &Trial<T>) -> Result<Reply<T>> {
-        let Self { run, stage: Stage::Training(trainer), kept, .. } = self else {
+        let Self { stage: Stage::Training(trainer), tally, kept, .. } = self else {
             return Ok(Reply::Done);
         };
+        let run = &Arc::clone(&trainer.run);
         let model = trial.model.as_ref();
         let predictions = run.pools.lend(|pool| {
             let rounds_done = trial.rounds_done as usize;
@@ -189,19 +190,32 @@ impl<T: Real> Client<T> {
         })?;
         let (hits, validated) = trainer.validate(&predictions);
         let own = model.is_none().then(|| Arc::clone(trainer.local()));
-        let revealed = if run.simulated {
-            Some(Revealed { predictions, model: own })
-        } else {
-            kept.evaluated(trial.rounds_done, predictions, own);
-            None
-        };
         let (hits, validated) = (hits as u64, validated as u64);
-        Ok(Reply::Evaluated(Evaluation { hits, validated, counts: Vec::new(), revealed }))
+        let mut evaluation = Evaluation { hits, validated, counts: Vec::new(), revealed: None };
+        if run.simulated {
+            evaluation.revealed = Some(Revealed { predictions, model: own });
+        } else {
+            evaluation.counts =
+                tally.as_ref().map_or(Vec::new(), |tally| tally.count(&predictions));
+            kept.evaluated(trial.rounds_done, predictions, own);
+        }
+        Ok(Reply::Evaluated(evaluation))
     }
 
-    /// The shapes of the run's models, which frames for this client must have.
+    /// The shapes of the run's models, which frames for this client must have: none before `Begin`,
+    /// since no model comes before it.
     pub fn shapes(&self) -> Vec<TensorShape> {
-        self.run.backbone.shapes()
+        match &self.stage {
+            Stage::Preparing(trainer) | Stage::Training(trainer) => trainer.run.backbone.shapes(),
+            Stage::Waiting(_) | Stage::Changing => Vec::new(),
+        }
+    }
+
+    /// The class that is predicted for each of the client's own nodes in the round to report, and
+    /// the client's own model in that round if the server has none. `None` before such a round, and
+    /// in a simulation.
+    pub fn reported(&self) -> Option<(&[u32], Option<&Params<T>>)> {
+        self.kept.reported()
     }
 
     /// The client once it has begun. Simulations look inside.
@@ -228,12 +242,9 @@ impl<T: Real> Client<T> {
 }
 
 /// One round of local training. A client whose training fails returns to where it started.
-fn train<T: Real>(
-    run: &RunContext<T>,
-    trainer: &mut Trainer<T>,
-    broadcast: &Broadcast<T>,
-) -> Result<Update<T>> {
+fn train<T: Real>(trainer: &mut Trainer<T>, broadcast: &Broadcast<T>) -> Result<Update<T>> {
     let Broadcast { rounds_done, model, message } = broadcast;
+    let run = &Arc::clone(&trainer.run);
     let update = run.pools.lend(|pool| {
         let (rounds_done, message) = (*rounds_done as usize, message.as_deref());
         let model = model.as_ref().into();
@@ -251,9 +262,20 @@ fn failed<T: Real>(error: &Error) -> Reply<T> {
 }
 
 /// Checks what the server says about the clients: it arrives from a network.
-fn check_roster<T: Real>(roster: &Roster, data: &LocalData<T>, run: &RunContext<T>) -> Result<()> {
-    let Roster { client, able, class_counts } = roster;
-    let counts = if run.counts_classes() { data.classes() } else { 0 };
+fn check_roster<T: Real>(roster: &Roster, data: &LocalData<T>, plan: &RunPlan<T>) -> Result<()> {
+    let Roster { client, able, classes, class_counts } = roster;
+    if let Err(class) = numbers(&data.schema.classes, classes) {
+        return Err(missing_class(&class));
+    }
+    if let Some(class) = classes
+        .iter()
+        .enumerate()
+        .find_map(|(i, class)| classes[..i].contains(class).then_some(class))
+    {
+        let found = format!("`{class}` twice");
+        return Err(Error::Roster { expected: "every class once".to_owned(), found });
+    }
+    let counts = if plan.counts_classes() { classes.len() } else { 0 };
     let can_train = data.training_nodes() > 0;
     if able.get(*client as usize) == Some(&can_train) && class_counts.len() == counts {
         return Ok(());
@@ -269,6 +291,12 @@ fn check_roster<T: Real>(roster: &Roster, data: &LocalData<T>, run: &RunContext<
             class_counts.len()
         ),
     })
+}
+
+/// The error for a class of this client that the server does not know.
+fn missing_class(class: &str) -> Error {
+    let found = "a list without it".to_owned();
+    Error::Roster { expected: format!("a list of classes with `{class}`"), found }
 }
 
 impl<T: Real> Stage<T> {

@@ -1,5 +1,6 @@
 //! Errors of a federated run.
 
+use crate::ClientName;
 use crate::screen::{Reason, Refusal};
 use boostfgl_protocol::Header;
 
@@ -51,10 +52,10 @@ pub enum Error {
     NothingToTrain,
 
     /// A loss or a parameter became infinite or NaN.
-    #[error("client {client} diverged in round {round}: its {what} is not finite")]
+    #[error("{client} diverged in round {round}: its {what} is not finite")]
     Diverged {
         /// Which client.
-        client: usize,
+        client: ClientName,
         /// In which round, from 1.
         round: usize,
         /// `loss` or `model`.
@@ -62,10 +63,10 @@ pub enum Error {
     },
 
     /// What the server sent cannot be used.
-    #[error("client {client}, round {round}: what the server sent cannot be used: {reason}")]
+    #[error("{client}, round {round}: what the server sent cannot be used: {reason}")]
     Broadcast {
         /// Which client.
-        client: usize,
+        client: ClientName,
         /// In which round, from 1.
         round: usize,
         /// What is wrong with it.
@@ -98,10 +99,10 @@ pub enum Error {
     State(boostfgl_nn::Error),
 
     /// A client should report a round that it has not evaluated.
-    #[error("client {client} has no evaluation of round {round}, which is the one to report")]
+    #[error("{client} has no evaluation of round {round}, which is the one to report")]
     NotEvaluated {
         /// Which client.
-        client: usize,
+        client: ClientName,
         /// Which round, from 1.
         round: usize,
     },
@@ -116,12 +117,12 @@ pub enum Error {
     },
 
     /// A client that does not fit the others or the server.
-    #[error("client {client} cannot join: {what}: expected {expected}, found {found}")]
+    #[error("{client} cannot join: {what}: expected {expected}, found {found}")]
     Disagreement {
         /// Which client.
-        client: usize,
+        client: ClientName,
         /// What differs.
-        what: &'static str,
+        what: String,
         /// What the others have.
         expected: String,
         /// What it has.
@@ -140,10 +141,10 @@ pub enum Error {
     },
 
     /// A client that the run depends on gave no usable reply.
-    #[error("client {client}, {stage}: {reason}")]
+    #[error("{client}, {stage}: {reason}")]
     Lost {
         /// Which client.
-        client: usize,
+        client: ClientName,
         /// What it was asked.
         stage: &'static str,
         /// Why its reply cannot be used.

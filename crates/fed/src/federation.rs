@@ -10,14 +10,15 @@ use crate::client::Client;
 use crate::config::{Model, Optimizer, Protocol, Transport};
 use crate::layers::{self, Crossing, Outbound};
 use crate::local_data::LocalData;
-use crate::methods::{self, Layout, MethodConfigs, MethodInfo};
+use crate::methods::{self, MethodConfigs, MethodInfo};
 use crate::observer::Observer;
-use crate::run_context::{Pools, RunContext};
+use crate::run_context::{RunContext, RunPlan};
 use crate::server::{Enrolling, Running, Server};
+use crate::tally::Tally;
 use crate::training::Trace;
 use crate::transport::{Arrival, Ask, exchange};
 use crate::{Next, Result, aggregate, attack, screen};
-use boostfgl_nn::backbones::{self, Architecture, Backbone};
+use boostfgl_nn::backbones::Backbone;
 use boostfgl_nn::{Params, Real, StateVisitor};
 use std::sync::Arc;
 
@@ -48,11 +49,19 @@ pub struct Setup {
     pub attack: attack::Config,
     /// How messages cross between server and clients; it changes no digit.
     pub transport: Transport,
+    /// How clients evaluate, in words that only have to be the same on all sides; empty in a
+    /// simulation.
+    pub evaluation: String,
 }
 
 impl Setup {
+    /// Number of rounds: those of the protocol and those that the method adds.
+    pub fn rounds(&self) -> usize {
+        self.protocol.rounds + (self.method.further_rounds)(&self.methods)
+    }
+
     /// Checks the range of every setting.
-    fn check_ranges(&self) -> Result<()> {
+    pub(crate) fn check_ranges(&self) -> Result<()> {
         self.model.check()?;
         self.protocol.check()?;
         self.optimizer.check()?;
@@ -64,13 +73,14 @@ impl Setup {
 
     /// BLAKE3 of everything that both sides must agree on. Two programs of the same version write
     /// the same settings in the same way.
-    fn digest(&self) -> [u8; 32] {
+    pub(crate) fn digest(&self) -> [u8; 32] {
         let Self { seed, method, protocol, model, optimizer, boost, methods, screen, .. } = self;
+        let evaluation = &self.evaluation;
         let method = method.name;
         let boosts: Vec<&str> = self.boosts.iter().map(|boost| boost.name()).collect();
         let settings = (seed, method, boosts, protocol, model, optimizer, boost, methods, screen);
         let version = env!("CARGO_PKG_VERSION");
-        *blake3::hash(format!("{version} {settings:?}").as_bytes()).as_bytes()
+        *blake3::hash(format!("{version} {settings:?} {evaluation:?}").as_bytes()).as_bytes()
     }
 }
 
@@ -127,10 +137,9 @@ impl<T: Real> Federation<T> {
         data: Vec<LocalData<T>>,
         registry: &Registry<T>,
     ) -> Result<Self> {
-        let (features, classes) =
-            data.first().map_or((0, 0), |data| (data.width(), data.classes()));
-        let (run, initial) = RunContext::new(setup, (features, classes), registry)?;
-        Self::assemble(run, &initial, data)
+        let plan = RunPlan::simulation(setup, registry)?;
+        plan.open(sizes(&data))?;
+        Self::assemble(plan, data)
     }
 
     /// Like [`Federation::new`], starting from a given model.
@@ -143,29 +152,26 @@ impl<T: Real> Federation<T> {
         backbone: Box<dyn Backbone<T>>,
         initial: &Params<T>,
     ) -> Result<Self> {
-        let run = RunContext::with_backbone(setup, backbone, &Registry::builtin())?;
-        Self::assemble(run, &Arc::new(initial.clone()), data)
+        let plan = RunPlan::simulation(setup, &Registry::builtin())?;
+        plan.open_with(sizes(&data), backbone, Arc::new(initial.clone()))?;
+        Self::assemble(plan, data)
     }
 
     /// Lets the clients join a server.
-    fn assemble(
-        run: RunContext<T>,
-        initial: &Arc<Params<T>>,
-        mut data: Vec<LocalData<T>>,
-    ) -> Result<Self> {
-        let run = RunContext { simulated: true, ..run };
-        let setup = &run.setup;
+    fn assemble(plan: RunPlan<T>, mut data: Vec<LocalData<T>>) -> Result<Self> {
+        let setup = &plan.setup;
         let attackers = methods::attackers(setup.method, &setup.attack, data.len())?;
         if setup.attack.kind.mislabels() {
             attackers.iter().for_each(|&k| data[k].mislabel());
         }
         let nodes = data.iter().map(LocalData::len).sum();
-        let (transport, run) = (run.setup.transport, Arc::new(run));
+        let (transport, plan) = (setup.transport, Arc::new(plan));
         let mut clients: Vec<Client<T>> =
-            data.into_iter().map(|data| Client::new(&run, data, initial)).collect();
-        let mut enrolling = Enrolling::new(&run, initial, clients.len());
+            data.into_iter().map(|data| Client::new(&plan, data, None)).collect();
+        let mut enrolling = Enrolling::new(&plan, clients.len());
         let ask = enrolling.next();
         let server = enrolling.hear(exchange(transport, &mut clients, &mut |_, _| {}, ask))?;
+        let run = Arc::clone(&server.run);
         let outbound = layers::outbound(&server, attackers);
         let mut federation = Self { run, server, clients, outbound, nodes };
         // Every client now learns of the others.
@@ -232,85 +238,35 @@ impl<T: Real> Federation<T> {
 }
 
 impl<T: Real> Server<T> {
-    /// A server for clients that are somewhere else, with its settings and the number of features,
-    /// classes and clients.
+    /// A server for this number of clients that are somewhere else. They tell it features and
+    /// classes when they join.
     ///
     /// # Errors
-    /// If a setting is out of range, the backbone is unknown, or the settings are those of a
-    /// simulation.
-    pub fn for_clients(
-        setup: Setup,
-        (features, classes): (usize, usize),
-        clients: usize,
-        registry: &Registry<T>,
-    ) -> Result<Self> {
-        let (run, initial) = RunContext::between_machines(setup, (features, classes), registry)?;
-        Ok(Self::new(Enrolling::new(&Arc::new(run), &initial, clients)))
+    /// If a setting is out of range, or the settings are those of a simulation.
+    pub fn for_clients(setup: Setup, clients: usize, registry: &Registry<T>) -> Result<Self> {
+        let plan = RunPlan::between_machines(setup, registry)?;
+        Ok(Self::new(Enrolling::new(&Arc::new(plan), clients)))
     }
 }
 
 impl<T: Real> Client<T> {
-    /// A client of a server that is somewhere else, with the settings of that server.
+    /// A client of a server that is somewhere else, with the settings of that server. `tally` counts
+    /// its test nodes; without one it has none to be evaluated on.
     ///
     /// # Errors
     /// As [`Server::for_clients`].
-    pub fn of_server(setup: Setup, data: LocalData<T>, registry: &Registry<T>) -> Result<Self> {
-        let sizes = (data.width(), data.classes());
-        let (run, initial) = RunContext::between_machines(setup, sizes, registry)?;
-        Ok(Self::new(&Arc::new(run), data, &initial))
+    pub fn of_server(
+        setup: Setup,
+        data: LocalData<T>,
+        tally: Option<Box<dyn Tally>>,
+        registry: &Registry<T>,
+    ) -> Result<Self> {
+        let plan = RunPlan::between_machines(setup, registry)?;
+        Ok(Self::new(&Arc::new(plan), data, tally))
     }
 }
 
-impl<T: Real> RunContext<T> {
-    /// What every side of a run starts from, and the model before the first round.
-    fn new(
-        setup: Setup,
-        (features, classes): (usize, usize),
-        registry: &Registry<T>,
-    ) -> Result<(Self, Arc<Params<T>>)> {
-        setup.model.check()?;
-        let (hidden, layers) = (setup.model.hidden, setup.model.layers);
-        let architecture = Architecture { inputs: features, hidden, classes, layers };
-        let backbone = backbones::build::<T>(&setup.model.backbone, architecture)?;
-        let initial = Params::glorot(&backbone.shapes(), setup.seed);
-        Ok((Self::with_backbone(setup, backbone, registry)?, Arc::new(initial)))
-    }
-
-    fn with_backbone(
-        setup: Setup,
-        backbone: Box<dyn Backbone<T>>,
-        registry: &Registry<T>,
-    ) -> Result<Self> {
-        setup.check_ranges()?;
-        methods::check(setup.method, &setup.boosts, &setup.model, backbone.plan())?;
-        Ok(Self {
-            settings: setup.digest(),
-            parameters: backbone.shapes().iter().map(|shape| shape.rows * shape.columns).sum(),
-            backbone,
-            boosts: registry.active(&setup.boosts),
-            simulated: false,
-            pools: Pools::default(),
-            setup,
-        })
-    }
-
-    /// The same for sides that are not in one process.
-    fn between_machines(
-        setup: Setup,
-        sizes: (usize, usize),
-        registry: &Registry<T>,
-    ) -> Result<(Self, Arc<Params<T>>)> {
-        if setup.attack.kind != attack::Kind::None {
-            let key = "attack.kind";
-            let (expected, found) =
-                ("none outside of a simulation", format!("{:?}", setup.attack.kind));
-            return Err(crate::Error::Setting { key, expected: expected.into(), found });
-        }
-        if setup.method.layout == Layout::Whole {
-            let reason = "one place holds all data: there are no clients";
-            let (method, what) = (setup.method.name, "clients on other machines".into());
-            return Err(crate::Error::Refused { method, what, reason });
-        }
-        Self::new(setup, sizes, registry)
-    }
+/// Number of features and classes of the clients of a simulation.
+fn sizes<T: Real>(data: &[LocalData<T>]) -> (usize, usize) {
+    data.first().map_or((0, 0), |data| (data.width(), data.classes()))
 }

@@ -26,6 +26,7 @@ pub mod aggregate;
 pub mod attack;
 pub mod boost;
 mod client;
+mod client_name;
 mod client_rule;
 pub mod config;
 mod error;
@@ -41,12 +42,14 @@ mod run_context;
 pub mod screen;
 mod server;
 mod submission;
+mod tally;
 mod training;
 pub mod transport;
 
 pub use aggregate::{Combination, Contribution, Rule};
 pub use boostfgl_protocol::{Message, Model};
 pub use client::Client;
+pub use client_name::ClientName;
 pub use client_rule::{
     BroadcastForm, ClientContext, ClientRule, PersonalModel, PreparationHooks, RuleState,
     StateContext, TrainingHooks, Upload,
@@ -58,4 +61,5 @@ pub use noise_occasion::Occasion;
 pub use observer::{ClientRecord, Inspected, Inspection, Observer, ObserverResult, RoundRecord};
 pub use screen::{Reason, Refusal};
 pub use server::{Event, Next, RoundEvaluation, RoundReport, Server};
+pub use tally::Tally;
 pub use training::{Snapshot, Trace, Training};

@@ -1,16 +1,20 @@
 //! The data of one client, which never leave it.
 
-use crate::run_context::RunContext;
+use crate::ClientName;
+use crate::run_context::RunPlan;
 use boostfgl_graph::{Adjacency, Role};
 use boostfgl_nn::{Inputs, Matrix, Operator, Real};
 use boostfgl_partition::ClientGraph;
-use boostfgl_protocol::Enrolment;
+use boostfgl_protocol::{Enrolment, Schema};
+use std::collections::HashMap;
 
 /// The data of one client: its graph in the form that kernels use, its training labels and its
 /// validation nodes.
 #[derive(Debug)]
 pub struct LocalData<T> {
     pub(crate) id: usize,
+    pub(crate) name: String,
+    pub(crate) schema: Schema,
     pub(crate) nodes: Vec<u32>,
     pub(crate) adjacency: Adjacency,
     pub(crate) inputs: Inputs<T>,
@@ -18,7 +22,6 @@ pub struct LocalData<T> {
     pub(crate) training_label: Vec<Option<u32>>,
     pub(crate) training: Vec<u32>,
     pub(crate) validation: Vec<(u32, u32)>,
-    pub(crate) classes: usize,
     /// How many of the nodes are the client's own; nodes that a method generated come after them.
     pub(crate) own: usize,
 }
@@ -32,8 +35,17 @@ impl<T: Real> LocalData<T> {
     /// Like [`LocalData::new`] with given features.
     pub fn with_inputs(client: &ClientGraph, inputs: Inputs<T>) -> Self {
         let nodes = 0..client.graph.len();
+        let schema = Schema {
+            features: inputs.width() as u32,
+            columns: Vec::new(),
+            classes: client.graph.labels().names().to_vec(),
+            is_fixed: true,
+            file: String::new(),
+        };
         Self {
             id: client.id,
+            name: String::new(),
+            schema,
             nodes: client.nodes.clone(),
             adjacency: client.graph.adjacency().clone(),
             inputs,
@@ -46,7 +58,6 @@ impl<T: Real> LocalData<T> {
             validation: nodes
                 .filter_map(|v| label_in(client, Role::Val, v).map(|y| (v as u32, y)))
                 .collect(),
-            classes: client.graph.classes(),
             own: client.graph.len(),
         }
     }
@@ -64,35 +75,66 @@ impl<T: Real> LocalData<T> {
         training_label.resize(adjacency.len(), None);
         Self {
             id: self.id,
+            name: self.name.clone(),
+            schema: self.schema.clone(),
             nodes: self.nodes.clone(),
             inputs: self.inputs.extended(&adjacency, features),
             adjacency,
             training_label,
             training: self.training.clone(),
             validation: self.validation.clone(),
-            classes: self.classes,
             own: self.own,
         }
     }
 
-    /// What the client says about itself when it joins this run.
-    pub(crate) fn enrolment(&self, run: &RunContext<T>) -> Enrolment {
-        let counts = if run.counts_classes() { self.training_counts() } else { Vec::new() };
+    /// The same data under a name and the schema of the client's own files.
+    #[must_use]
+    pub fn called(self, name: impl Into<String>, schema: Schema) -> Self {
+        let schema = Schema { features: self.width() as u32, ..schema };
+        Self { name: name.into(), schema, ..self }
+    }
+
+    /// What the client says about itself when it joins this run, with `test` nodes to be evaluated
+    /// on.
+    pub(crate) fn enrolment(&self, plan: &RunPlan<T>, test: u64) -> Enrolment {
+        let counts = || self.training_counts().into_iter().map(|count| count as u64).collect();
         Enrolment {
+            name: self.name.clone(),
             nodes: self.own as u64,
             training: self.training.len() as u64,
             validation: self.validation.len() as u64,
+            test,
             arcs: self.adjacency.arcs() as u64,
-            features: self.width() as u32,
-            classes: self.classes as u32,
-            settings: run.settings,
-            class_counts: counts.into_iter().map(|count| count as u64).collect(),
+            schema: self.schema.clone(),
+            settings: plan.settings,
+            class_counts: if plan.counts_classes() { counts() } else { Vec::new() },
+            group_counts: if plan.simulated { Vec::new() } else { counts() },
         }
+    }
+
+    /// Numbers the classes as all clients together do. A class that is missing in `classes` is
+    /// returned.
+    pub(crate) fn adopt_classes(&mut self, classes: &[String]) -> Result<(), String> {
+        if self.schema.classes == classes {
+            return Ok(());
+        }
+        let numbers = numbers(&self.schema.classes, classes)?;
+        let labels = self.training_label.iter_mut().flatten();
+        labels
+            .chain(self.validation.iter_mut().map(|(_, class)| class))
+            .for_each(|class| *class = numbers[*class as usize]);
+        self.schema.classes = classes.to_vec();
+        Ok(())
     }
 
     /// Which client this is.
     pub fn id(&self) -> usize {
         self.id
+    }
+
+    /// How messages call it.
+    pub(crate) fn called_in_messages(&self) -> ClientName {
+        ClientName::new(self.id, self.name.clone())
     }
 
     /// Ids of the client's own nodes in the global graph. Generated nodes have none.
@@ -132,13 +174,13 @@ impl<T: Real> LocalData<T> {
 
     /// Makes every training label wrong: class y becomes y + 1, the last one 0.
     pub(crate) fn mislabel(&mut self) {
-        let classes = self.classes as u32;
+        let classes = self.classes() as u32;
         self.training_label.iter_mut().flatten().for_each(|y| *y = (*y + 1) % classes);
     }
 
     /// Number of training nodes of each class.
     pub fn training_counts(&self) -> Vec<usize> {
-        let mut counts = vec![0; self.classes];
+        let mut counts = vec![0; self.classes()];
         for y in self.training_label.iter().flatten() {
             counts[*y as usize] += 1;
         }
@@ -157,7 +199,7 @@ impl<T: Real> LocalData<T> {
 
     /// Number of classes C.
     pub fn classes(&self) -> usize {
-        self.classes
+        self.schema.classes.len()
     }
 
     pub(crate) fn training_nodes(&self) -> usize {
@@ -172,6 +214,13 @@ impl<T: Real> LocalData<T> {
     pub fn len(&self) -> usize {
         self.adjacency.len()
     }
+}
+
+/// The number in `all` of each of `classes`. A class that is missing there is returned.
+pub(crate) fn numbers(classes: &[String], all: &[String]) -> Result<Vec<u32>, String> {
+    let known: HashMap<&str, u32> = all.iter().map(String::as_str).zip(0..).collect();
+    let number = |class: &String| known.get(class.as_str()).copied().ok_or_else(|| class.clone());
+    classes.iter().map(number).collect()
 }
 
 /// The label of node `v`, if the split gives the node this role.

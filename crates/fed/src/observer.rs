@@ -13,6 +13,9 @@ use std::borrow::Cow;
 pub struct ClientRecord {
     /// Which client.
     pub client: usize,
+    /// Its name; left out if it has none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
     /// Its training loss in the last local epoch.
     pub loss: f64,
     /// ‖Δθₖ‖₂.

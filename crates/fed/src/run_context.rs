@@ -1,17 +1,119 @@
-//! What a side of a run is made from: for the whole run, and for one round of it.
+//! What a side of a run is made from: before features and classes are known, for the whole run, and
+//! for one round of it.
 
-use crate::Setup;
-use crate::boost::BoostPlugin;
-use boostfgl_nn::backbones::Backbone;
+use crate::boost::{BoostPlugin, Registry};
+use crate::methods::{self, Layout};
+use crate::{Error, Result, Setup, attack};
+use boostfgl_nn::backbones::{self, Architecture, Backbone};
 use boostfgl_nn::{Params, Pool, Real};
 use boostfgl_protocol::{Message, Model};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
+
+/// A run before its features and classes are known, which clients agree on when they join. Sides
+/// that are in one process share it, and with it the network and the model before the first round.
+pub(crate) struct RunPlan<T: Real> {
+    pub(crate) setup: Setup,
+    /// BLAKE3 of the settings, which must be the same on all sides.
+    pub(crate) settings: [u8; 32],
+    /// The boosts that are on, in the order in which they act.
+    boosts: Vec<Arc<dyn BoostPlugin<T>>>,
+    /// Whether clients reveal their predictions to the server, as only a simulation may.
+    pub(crate) simulated: bool,
+    opened: OnceLock<Opened<T>>,
+}
+
+/// A run with its network.
+pub(crate) struct Opened<T: Real> {
+    pub(crate) run: Arc<RunContext<T>>,
+    /// The model before the first round.
+    pub(crate) initial: Arc<Params<T>>,
+    /// Number of features and classes.
+    sizes: (usize, usize),
+}
+
+impl<T: Real> Clone for Opened<T> {
+    fn clone(&self) -> Self {
+        let (run, initial) = (Arc::clone(&self.run), Arc::clone(&self.initial));
+        Self { run, initial, sizes: self.sizes }
+    }
+}
+
+impl<T: Real> RunPlan<T> {
+    /// The plan of a simulation.
+    pub(crate) fn simulation(setup: Setup, registry: &Registry<T>) -> Result<Self> {
+        setup.check_ranges()?;
+        let boosts = registry.active(&setup.boosts);
+        let settings = setup.digest();
+        Ok(Self { settings, boosts, simulated: true, opened: OnceLock::new(), setup })
+    }
+
+    /// The plan of a run whose sides share messages only.
+    ///
+    /// # Errors
+    /// If the settings are those of a simulation.
+    pub(crate) fn between_machines(setup: Setup, registry: &Registry<T>) -> Result<Self> {
+        if setup.attack.kind != attack::Kind::None {
+            let key = "attack.kind";
+            let (expected, found) =
+                ("none outside of a simulation", format!("{:?}", setup.attack.kind));
+            return Err(Error::Setting { key, expected: expected.into(), found });
+        }
+        if setup.method.layout == Layout::Whole {
+            let reason = "one place holds all data: there are no clients";
+            let (method, what) = (setup.method.name, "clients on other machines".into());
+            return Err(Error::Refused { method, what, reason });
+        }
+        Ok(Self { simulated: false, ..Self::simulation(setup, registry)? })
+    }
+
+    /// Whether clients must say how many training nodes of each class they have, and learn the sums.
+    pub(crate) fn counts_classes(&self) -> bool {
+        self.boosts.iter().any(|boost| boost.needs_class_counts(&self.setup.boost))
+    }
+
+    /// The run for this number of features and classes.
+    ///
+    /// # Errors
+    /// If the backbone is unknown, or the method cannot run on it.
+    pub(crate) fn open(&self, sizes: (usize, usize)) -> Result<Opened<T>> {
+        if let Some(opened) = self.opened.get().filter(|opened| opened.sizes == sizes) {
+            return Ok(opened.clone());
+        }
+        let (inputs, classes) = sizes;
+        let (hidden, layers) = (self.setup.model.hidden, self.setup.model.layers);
+        let architecture = Architecture { inputs, hidden, classes, layers };
+        let backbone = backbones::build::<T>(&self.setup.model.backbone, architecture)?;
+        let initial = Arc::new(Params::glorot(&backbone.shapes(), self.setup.seed));
+        self.open_with(sizes, backbone, initial)
+    }
+
+    /// The same with a network and a model at hand.
+    pub(crate) fn open_with(
+        &self,
+        sizes: (usize, usize),
+        backbone: Box<dyn Backbone<T>>,
+        initial: Arc<Params<T>>,
+    ) -> Result<Opened<T>> {
+        let setup = self.setup.clone();
+        methods::check(setup.method, &setup.boosts, &setup.model, backbone.plan())?;
+        let run = Arc::new(RunContext {
+            parameters: backbone.shapes().iter().map(|shape| shape.rows * shape.columns).sum(),
+            backbone,
+            boosts: self.boosts.clone(),
+            simulated: self.simulated,
+            pools: Pools::default(),
+            setup,
+        });
+        let opened = Opened { run, initial, sizes };
+        // The first one is shared with sides that are opened later.
+        let _ = self.opened.set(opened.clone());
+        Ok(opened)
+    }
+}
 
 /// What every side of a run has before anything is sent. In one process the sides share it.
 pub(crate) struct RunContext<T: Real> {
     pub(crate) setup: Setup,
-    /// BLAKE3 of the settings, which must be the same on all sides.
-    pub(crate) settings: [u8; 32],
     pub(crate) backbone: Box<dyn Backbone<T>>,
     /// Number of parameters P.
     pub(crate) parameters: usize,
@@ -23,11 +125,6 @@ pub(crate) struct RunContext<T: Real> {
 }
 
 impl<T: Real> RunContext<T> {
-    /// Whether clients must say how many training nodes of each class they have, and learn the sums.
-    pub(crate) fn counts_classes(&self) -> bool {
-        self.boosts.iter().any(|boost| boost.needs_class_counts(&self.setup.boost))
-    }
-
     /// Number of exchanges between `clients` clients before the first round.
     pub(crate) fn exchanges(&self, clients: usize) -> usize {
         (self.setup.method.exchanges)(&self.setup.methods, clients)
@@ -35,8 +132,7 @@ impl<T: Real> RunContext<T> {
 
     /// Number of rounds: those of the protocol and those that the method adds.
     pub(crate) fn rounds(&self) -> usize {
-        let setup = &self.setup;
-        setup.protocol.rounds + (setup.method.further_rounds)(&setup.methods)
+        self.setup.rounds()
     }
 }
 

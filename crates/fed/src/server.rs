@@ -42,7 +42,8 @@ pub(crate) use running::{Running, Settling};
 
 use crate::transport::{Arrival, Ask};
 use crate::{Error, Result};
-use boostfgl_nn::{Real, StateVisitor};
+use boostfgl_nn::{Params, Real, StateVisitor};
+use boostfgl_protocol::{Enrolment, Traffic};
 use std::fmt;
 
 /// The server of a federation.
@@ -140,6 +141,48 @@ impl<T: Real> Server<T> {
             return Err(Error::OutOfOrder { task: "to restore a state", stage: "before it began" });
         };
         running.visit(&mut StateVisitor::restoring(state)).map_err(Error::State)
+    }
+
+    /// What the clients said about themselves when they joined, in client order; their counts of
+    /// classes are in the order of [`classes`](Self::classes). Empty before all have joined.
+    pub fn clients(&self) -> &[Enrolment] {
+        match &self.stage {
+            Stage::Enrolling(_) => &[],
+            Stage::Running(running) => &running.enrolled,
+        }
+    }
+
+    /// The names of the classes; empty before all clients have joined.
+    pub fn classes(&self) -> &[String] {
+        match &self.stage {
+            Stage::Enrolling(_) => &[],
+            Stage::Running(running) => &running.classes,
+        }
+    }
+
+    /// The models of the round to report; none where every client has its own, and before there is
+    /// such a round.
+    pub fn reported_models(&self) -> &[Params<T>] {
+        match &self.stage {
+            Stage::Enrolling(_) => &[],
+            Stage::Running(running) => &running.reported,
+        }
+    }
+
+    /// Bytes from all clients and to all clients so far.
+    pub fn traffic(&self) -> (Traffic, Traffic) {
+        match &self.stage {
+            Stage::Enrolling(_) => Default::default(),
+            Stage::Running(running) => running.bytes(),
+        }
+    }
+
+    /// Number of rounds: those of the protocol and those that the method adds.
+    pub fn rounds(&self) -> usize {
+        match &self.stage {
+            Stage::Enrolling(enrolling) => enrolling.rounds(),
+            Stage::Running(running) => running.run.rounds(),
+        }
     }
 
     /// The next thing that happened, in order.

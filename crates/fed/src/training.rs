@@ -229,7 +229,7 @@ impl<T: Real> Training<T> {
     /// As [`Stateful::visit`].
     pub fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
         self.federation.visit(visitor)?;
-        let (nodes, classes) = (self.federation.nodes, self.federation.server.classes());
+        let (nodes, classes) = (self.federation.nodes, self.federation.server.classes.len());
         let model = Arc::clone(self.federation.clients[0].trainer().local());
         visitor.option("reported round", &mut self.reported, || Outcome::blank(&model))?;
         visitor.visit("trace", &mut self.trace)?;

@@ -88,17 +88,27 @@ impl GroupColumn {
 /// The distinct texts that are not empty, by number if all are integers and by letter otherwise,
 /// and per text its position among them.
 pub(crate) fn numbered(texts: &[impl AsRef<str>]) -> (Vec<String>, Vec<Option<u32>>) {
-    let names: BTreeSet<&str> =
-        texts.iter().map(AsRef::as_ref).filter(|text| !text.is_empty()).collect();
-    let numbers: Option<BTreeSet<(i64, &str)>> =
-        names.iter().map(|name| Some((name.parse().ok()?, *name))).collect();
-    let names: Vec<&str> = match numbers {
-        Some(numbers) => numbers.into_iter().map(|(_, name)| name).collect(),
-        None => names.into_iter().collect(),
-    };
-    let position: HashMap<&str, u32> = names.iter().copied().zip(0..).collect();
+    let names = in_order(texts.iter().filter(|text| !text.as_ref().is_empty()));
+    let position: HashMap<&str, u32> = names.iter().map(String::as_str).zip(0..).collect();
     let of_text = texts.iter().map(|text| position.get(text.as_ref()).copied()).collect();
-    (names.into_iter().map(str::to_owned).collect(), of_text)
+    (names, of_text)
+}
+
+/// The distinct names, by number if all are integers and by letter otherwise: the order of classes
+/// whose order is not prescribed.
+///
+/// ```
+/// assert_eq!(boostfgl_graph::in_order(["10", "9", "10"]), ["9", "10"]);
+/// assert_eq!(boostfgl_graph::in_order(["10", "9", "x"]), ["10", "9", "x"]);
+/// ```
+pub fn in_order<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> Vec<String> {
+    let names: BTreeSet<String> = names.into_iter().map(|name| name.as_ref().to_owned()).collect();
+    let numbers: Option<BTreeSet<(i64, &String)>> =
+        names.iter().map(|name| Some((name.parse().ok()?, name))).collect();
+    match numbers {
+        Some(numbers) => numbers.into_iter().map(|(_, name)| name.clone()).collect(),
+        None => names.into_iter().collect(),
+    }
 }
 
 #[cfg(test)]

@@ -34,7 +34,7 @@ pub use adjacency::{Adjacency, EdgeCounts};
 pub use error::{Error, Result, nearest};
 pub use features::{Features, Scaling, SparseRows};
 pub use graph::{Graph, NodeIds};
-pub use group_column::GroupColumn;
+pub use group_column::{GroupColumn, in_order};
 pub use labels::Labels;
 pub use problems::{Problems, line_numbers};
 pub use split::{Role, Split};

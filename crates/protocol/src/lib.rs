@@ -33,13 +33,13 @@ mod traffic;
 mod update;
 
 pub use codec::{Limits, decode, encode, encode_in, measure};
-pub use enrolment::{Enrolment, Roster};
+pub use enrolment::{Enrolment, Roster, Schema};
 pub use error::{Error, Result};
 pub use exchange::{Answer, Exchange, Exchanged, Fault};
 pub use frame::{Frame, Header, ReplyFrame, RunId, TaskFrame, VERSION};
 pub use message::Message;
 pub use model::{Model, Version};
-pub use reply::{Conclusion, Evaluation, Failure, Reply, Revealed};
+pub use reply::{Conclusion, Evaluation, Failure, GROUPS, Reply, Revealed};
 pub use task::{Broadcast, Discard, Task, Trial};
 pub use traffic::Traffic;
 pub use update::{Claims, Summary, Update};

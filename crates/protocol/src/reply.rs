@@ -48,12 +48,16 @@ pub struct Evaluation<T> {
     pub hits: u64,
     /// Validation nodes with a label.
     pub validated: u64,
-    /// Counts of test nodes from which metrics are computed, in an order that both sides know; empty
-    /// where predictions are revealed.
+    /// Counts of test nodes from which metrics are computed: for [`GROUPS`] groups of nodes one
+    /// confusion matrix each, true class by predicted class. Empty where predictions are revealed.
     pub counts: Vec<u64>,
     /// What only a simulation reveals.
     pub revealed: Option<Revealed<T>>,
 }
+
+/// Groups of test nodes that are counted apart: heterophilous nodes, and the others with a known
+/// homophily, and those without labelled neighbours.
+pub const GROUPS: usize = 3;
 
 impl<T: Real> PartialEq for Evaluation<T> {
     fn eq(&self, other: &Self) -> bool {

@@ -5,7 +5,8 @@ use boostfgl_protocol::codec::Item;
 use boostfgl_protocol::{
     Answer, Broadcast, Claims, Conclusion, Discard, Enrolment, Error, Evaluation, Exchange,
     Exchanged, Failure, Fault, Frame, Header, Limits, Message, Model, Reply, ReplyFrame, Revealed,
-    Roster, RunId, Summary, Task, TaskFrame, Trial, Update, Version, decode, encode, measure,
+    Roster, RunId, Schema, Summary, Task, TaskFrame, Trial, Update, Version, decode, encode,
+    measure,
 };
 use proptest::prelude::*;
 use std::fmt::Debug;
@@ -39,7 +40,12 @@ fn tasks() -> TaskFrame<f32> {
     let shared = Arc::new(message());
     let items = vec![
         Task::Enroll,
-        Task::Begin(Roster { client: 2, able: vec![true, false], class_counts: vec![5, 0, 8] }),
+        Task::Begin(Roster {
+            client: 2,
+            able: vec![true, false],
+            classes: ["a", "b", "ä"].map(str::to_owned).to_vec(),
+            class_counts: vec![5, 0, 8],
+        }),
         Task::Exchange(Exchange::Ask { number: 0 }),
         Task::Exchange(Exchange::Answer { number: 1, questions: vec![(4, Arc::clone(&shared))] }),
         Task::Exchange(Exchange::Receive { number: 1, answers: vec![(0, message())] }),
@@ -72,14 +78,22 @@ fn replies() -> ReplyFrame<f32> {
     let answers = vec![Answer::Given(1, message()), Answer::Failed(3, "no edges".to_owned())];
     let items = vec![
         Reply::Enrolled(Enrolment {
+            name: "north".to_owned(),
             nodes: 4,
             training: 2,
             validation: 1,
+            test: 1,
             arcs: 6,
-            features: 5,
-            classes: 2,
+            schema: Schema {
+                features: 2,
+                columns: vec!["age".to_owned(), "income".to_owned()],
+                classes: vec!["no".to_owned(), String::new()],
+                is_fixed: true,
+                file: "nodes.csv".to_owned(),
+            },
             settings: [3; 32],
             class_counts: vec![1, 1],
+            group_counts: vec![2, 0],
         }),
         Reply::Exchanged(Exchanged::Question(None)),
         Reply::Exchanged(Exchanged::Question(Some(message()))),

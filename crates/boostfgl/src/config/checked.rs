@@ -87,6 +87,7 @@ impl Checked<Config> {
             aggregation,
             attack,
             transport,
+            evaluation: String::new(),
         })
     }
 }

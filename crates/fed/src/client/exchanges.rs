@@ -12,35 +12,34 @@ impl<T: Real> Client<T> {
     /// One step of an exchange.
     pub(super) fn exchange(&mut self, step: Exchange<T>) -> Result<Exchanged<T>> {
         let factor = self.answer_factor();
-        let Self { run, stage: Stage::Preparing(trainer), .. } = self else {
+        let Stage::Preparing(trainer) = &mut self.stage else {
             return Ok(Exchanged::Finished);
         };
         trainer.exchanges.check(&step)?;
         match step {
             Exchange::Ask { number } => {
-                let question = trainer.prepare(run, |rule, context| ask(rule, context, number))?;
+                let question = trainer.prepare(|rule, context| ask(rule, context, number))?;
                 let form = question.as_ref().map(|question| trainer.rule.answer_form(question));
                 trainer.exchanges.asked = Some(form.unwrap_or_else(Form::message));
                 Ok(Exchanged::Question(question))
             }
             Exchange::Answer { number, questions } => {
-                trainer.prepare(run, |rule, context| Ok(answers(rule, context, number, &questions)))
+                trainer.prepare(|rule, context| Ok(answers(rule, context, number, &questions)))
             }
             Exchange::Receive { number, answers } => {
                 let form = trainer.exchanges.end();
                 let (answers, faults) = screen_answers(answers, &form, factor);
-                trainer.prepare(run, |rule, context| {
+                trainer.prepare(|rule, context| {
                     rule.receive_answers(context, number as usize, &answers)
                 })?;
                 Ok(Exchanged::Received(faults))
             }
             Exchange::Finish => {
-                let data =
-                    trainer.prepare(run, |rule, context| rule.finish_preparation(context))?;
+                let data = trainer.prepare(|rule, context| rule.finish_preparation(context))?;
                 let stage = std::mem::replace(&mut self.stage, Stage::Changing);
                 self.stage = match (stage, data) {
                     (Stage::Preparing(trainer), Some(data)) => {
-                        Stage::Training(Box::new(trainer.adopt(data, &self.run)))
+                        Stage::Training(Box::new(trainer.adopt(data)))
                     }
                     (stage, _) => stage.prepared(),
                 };
@@ -52,7 +51,7 @@ impl<T: Real> Client<T> {
     /// How many times longer than the others an answer may be: the same as for every message that
     /// is not shaped like a model.
     fn answer_factor(&self) -> f64 {
-        let screen = &self.run.setup.screen;
+        let screen = &self.plan.setup.screen;
         if screen.enabled { screen.norm_bound.powi(3) } else { f64::INFINITY }
     }
 }

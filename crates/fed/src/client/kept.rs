@@ -45,6 +45,12 @@ impl<T: Real> Kept<T> {
         self.reported.as_ref().is_some_and(is_that)
     }
 
+    /// Predictions and own model of what is reported.
+    pub(super) fn reported(&self) -> Option<(&[u32], Option<&Params<T>>)> {
+        let Evaluated { predictions, own, .. } = self.reported.as_ref()?;
+        Some((predictions, own.as_deref()))
+    }
+
     /// The digest of what is reported.
     pub(super) fn digest(&self) -> [u8; 32] {
         match &self.reported {

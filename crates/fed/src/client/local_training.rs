@@ -81,7 +81,7 @@ fn check_broadcast<T: Real>(
     match rule.broadcast_form(context).misfit(round.message) {
         None => Ok(()),
         Some(reason) => Err(Error::Broadcast {
-            client: context.data().id(),
+            client: context.data().called_in_messages(),
             round: context.rounds_done() + 1,
             reason,
         }),

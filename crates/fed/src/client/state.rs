@@ -4,13 +4,12 @@ use super::{Client, Stage, Trainer};
 use crate::client_rule::StateContext;
 use crate::config::OptimizerState;
 use crate::local_data::LocalData;
-use crate::run_context::RunContext;
 use boostfgl_nn::{Matrix, Real, StateVisitor};
 
 impl<T: Real> Client<T> {
     /// Saves the state between two rounds, or restores it in a client that has begun.
     pub(crate) fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
-        let Self { run, stage, kept, .. } = self;
+        let Self { plan, stage, kept, .. } = self;
         let mut trainer = match std::mem::replace(stage, Stage::Changing) {
             Stage::Preparing(trainer) | Stage::Training(trainer) => trainer,
             other => {
@@ -21,10 +20,10 @@ impl<T: Real> Client<T> {
         };
         // A graph is rebuilt before the state that depends on it is restored.
         if let Some(data) = trainer.visit_graph(visitor)? {
-            trainer = Box::new(trainer.adopt(data, run));
+            trainer = Box::new(trainer.adopt(data));
         }
-        trainer.visit(run, visitor)?;
-        if !run.simulated {
+        trainer.visit(visitor)?;
+        if !plan.simulated {
             kept.visit(trainer.local(), visitor)?;
         }
         *stage = Stage::Training(trainer);
@@ -50,12 +49,8 @@ impl<T: Real> Trainer<T> {
     }
 
     /// Saves or restores what the client keeps between rounds.
-    fn visit(
-        &mut self,
-        run: &RunContext<T>,
-        visitor: &mut StateVisitor<'_>,
-    ) -> boostfgl_nn::Result<()> {
-        let Self { workspace, rule, optimizer, local, .. } = self;
+    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
+        let Self { run, workspace, rule, optimizer, local, .. } = self;
         visitor.visit("model", &mut *local)?;
         if run.setup.optimizer.optimizer_state == OptimizerState::Keep {
             visitor.within("optimizer", |visitor| optimizer.visit(local, visitor))?;

@@ -8,10 +8,12 @@ use crate::local_data::LocalData;
 use crate::run_context::{ModelSource, RoundContext, RunContext};
 use boostfgl_nn::optim::Optimizer;
 use boostfgl_nn::{Params, Propagation, Real};
+use boostfgl_protocol::Enrolment;
 use std::sync::Arc;
 
 /// A client between rounds.
 pub(crate) struct Trainer<T: Real> {
+    pub(super) run: Arc<RunContext<T>>,
     pub(super) workspace: Workspace<T>,
     pub(super) rule: Box<dyn ClientRule<T>>,
     pub(super) optimizer: Box<dyn Optimizer<T>>,
@@ -27,16 +29,17 @@ pub(crate) struct Trainer<T: Real> {
 
 impl<T: Real> Trainer<T> {
     pub(crate) fn new(
-        run: &RunContext<T>,
+        run: Arc<RunContext<T>>,
         data: LocalData<T>,
+        enrolment: Enrolment,
         rule: Box<dyn ClientRule<T>>,
         local: Arc<Params<T>>,
         class_counts: Vec<usize>,
     ) -> Self {
-        let enrolment = data.enrolment(run);
-        let workspace = Workspace::new(run, data, enrolment, rule.reach(), &class_counts);
+        let workspace = Workspace::new(&run, data, enrolment, rule.reach(), &class_counts);
         let optimizer = run.setup.optimizer.build();
         Self {
+            run,
             workspace,
             rule,
             optimizer,
@@ -48,20 +51,9 @@ impl<T: Real> Trainer<T> {
     }
 
     /// Rebuilds the client on another graph, whose first nodes are those of the old one.
-    pub(super) fn adopt(self, data: LocalData<T>, run: &RunContext<T>) -> Self {
-        let Self { workspace, rule, class_counts, local, .. } = self;
-        let reach = rule.reach();
-        let workspace = Workspace::new(run, data, workspace.enrolment, reach, &class_counts);
-        let optimizer = run.setup.optimizer.build();
-        Self {
-            workspace,
-            rule,
-            optimizer,
-            local,
-            origin: None,
-            class_counts,
-            exchanges: Exchanges::default(),
-        }
+    pub(super) fn adopt(self, data: LocalData<T>) -> Self {
+        let Self { run, workspace, rule, class_counts, local, .. } = self;
+        Self::new(run, data, workspace.enrolment, rule, local, class_counts)
     }
 
     /// Turns on storage of values that only observers read.
@@ -119,10 +111,9 @@ impl<T: Real> Trainer<T> {
     /// Lets the rule work before the first round.
     pub(crate) fn prepare<R>(
         &mut self,
-        run: &RunContext<T>,
         work: impl FnOnce(&mut dyn ClientRule<T>, &ClientContext<'_, T>) -> R,
     ) -> R {
-        let Self { workspace, rule, local, .. } = self;
+        let Self { run, workspace, rule, local, .. } = self;
         run.pools.lend(|pool| {
             let model = ModelSource::Own;
             let round = RoundContext { run, rounds_done: 0, model, message: None, pool };

@@ -187,7 +187,8 @@ impl<'a, T: Real> ClientContext<'a, T> {
 
     /// The error for a quantity of this client that is no longer finite.
     pub fn diverged(&self, what: &'static str) -> Error {
-        Error::Diverged { client: self.data.id(), round: self.rounds_done + 1, what }
+        let client = self.data.called_in_messages();
+        Error::Diverged { client, round: self.rounds_done + 1, what }
     }
 }
 

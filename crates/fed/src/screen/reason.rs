@@ -1,5 +1,6 @@
 //! Why an update is refused.
 
+use crate::ClientName;
 use std::fmt;
 
 /// An update that was not used.
@@ -7,15 +8,25 @@ use std::fmt;
 pub struct Refusal {
     /// The client that sent it.
     pub client: usize,
+    /// Its name; empty if it has none.
+    pub name: String,
     /// The round, from 1.
     pub round: usize,
     /// Why.
     pub reason: Reason,
 }
 
+impl Refusal {
+    /// A refusal in this round, of a client whose name is added when it is reported.
+    pub(crate) fn new(client: usize, round: usize, reason: Reason) -> Self {
+        Self { client, name: String::new(), round, reason }
+    }
+}
+
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "client {}, round {}: {}", self.client, self.round, self.reason)
+        let client = ClientName::new(self.client, self.name.clone());
+        write!(f, "{client}, round {}: {}", self.round, self.reason)
     }
 }
 

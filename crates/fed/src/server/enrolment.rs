@@ -1,21 +1,21 @@
 //! Enrolment: every client says what it has, and the server checks that they fit together.
 
-use super::replies::{Batch, Kind, Outstanding, unexpected};
+use super::replies::{Batch, Heard, Kind, Outstanding, unexpected};
 use super::running::Running;
+use crate::local_data::numbers;
 use crate::methods::{self, MethodContext};
-use crate::run_context::RunContext;
+use crate::run_context::{Opened, RunPlan};
 use crate::screen::Reason;
 use crate::transport::{Arrival, Ask};
-use crate::{Error, Result};
-use boostfgl_nn::{Params, Real};
-use boostfgl_protocol::{Enrolment, Reply, RunId, Task, Traffic};
+use crate::{ClientName, Error, Result};
+use boostfgl_nn::Real;
+use boostfgl_protocol::{Enrolment, Reply, RunId, Schema, Task, Traffic};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A server before its clients have joined.
 pub(crate) struct Enrolling<T: Real> {
-    run: Arc<RunContext<T>>,
-    /// The model before the first round.
-    initial: Arc<Params<T>>,
+    plan: Arc<RunPlan<T>>,
     id: RunId,
     clients: usize,
     outstanding: Outstanding,
@@ -23,12 +23,16 @@ pub(crate) struct Enrolling<T: Real> {
 
 impl<T: Real> Enrolling<T> {
     /// A server for this number of clients.
-    pub(crate) fn new(run: &Arc<RunContext<T>>, initial: &Arc<Params<T>>, clients: usize) -> Self {
+    pub(crate) fn new(plan: &Arc<RunPlan<T>>, clients: usize) -> Self {
         let mut id = [0; 16];
-        id.copy_from_slice(&run.settings[..16]);
+        id.copy_from_slice(&plan.settings[..16]);
         let outstanding = Outstanding::default();
-        let (run, initial) = (Arc::clone(run), Arc::clone(initial));
-        Self { run, initial, id: RunId(id), clients, outstanding }
+        Self { plan: Arc::clone(plan), id: RunId(id), clients, outstanding }
+    }
+
+    /// Number of rounds.
+    pub(crate) fn rounds(&self) -> usize {
+        self.plan.setup.rounds()
     }
 
     /// Asks every client what it has.
@@ -40,87 +44,234 @@ impl<T: Real> Enrolling<T> {
 
     /// Takes the enrolments, and makes the server's side of the method.
     pub(crate) fn hear(&mut self, arrivals: Vec<Arrival<T>>) -> Result<Running<T>> {
-        let mut bytes = (Traffic::default(), self.outstanding.down());
-        let mut enrolled: Vec<Enrolment> = Vec::with_capacity(self.clients);
+        let down = self.outstanding.down();
+        let (mut enrolled, mut up) = (Vec::with_capacity(self.clients), Traffic::default());
         for (_, batch) in self.outstanding.hear(arrivals) {
             for heard in batch {
-                let (client, up) = (heard.client, heard.up);
-                if client < enrolled.len() {
-                    return Err(Error::Lost {
-                        client,
-                        stage: "enrolment",
-                        reason: Reason::Duplicate,
-                    });
-                }
-                match heard.done().map_err(|not| not.error(client, "enrolment"))? {
-                    Reply::Enrolled(enrolment) => enrolled.push(enrolment),
-                    other => {
-                        let reason = unexpected("an enrolment", &other);
-                        return Err(Error::Lost { client, stage: "enrolment", reason });
-                    }
-                }
-                bytes.0 += up;
+                up += heard.up;
+                let enrolment = enrolment(heard, enrolled.len())?;
+                enrolled.push(enrolment);
             }
         }
-        let run = &self.run;
-        let rule = {
-            let method = agreed(run, &self.initial, &enrolled)?;
-            let able = method.able.iter().filter(|able| **able).count();
-            let taking_part = run.setup.protocol.taking_part(able);
-            methods::check_rule(run.setup.method, run.setup.aggregation, taking_part)?;
-            methods::server(&method)
-        };
-        Ok(Running::new(Arc::clone(run), self.id, enrolled, rule, bytes))
+        let plan = &self.plan;
+        let classes = agreed(plan, &mut enrolled)?;
+        let first = enrolled.first().ok_or(Error::NothingToTrain)?;
+        let sizes = (first.schema.features as usize, classes.len());
+        let Opened { run, initial, .. } = plan.open(sizes)?;
+        let able: Vec<bool> = enrolled.iter().map(|client| client.training > 0).collect();
+        let taking_part = able.iter().filter(|able| **able).count();
+        let taking_part = run.setup.protocol.taking_part(taking_part);
+        methods::check_rule(run.setup.method, run.setup.aggregation, taking_part)?;
+        let rule = methods::server(&MethodContext {
+            setup: &run.setup,
+            initial: &initial,
+            backbone: &*run.backbone,
+            clients: enrolled.len(),
+            able,
+            features: sizes.0,
+            classes: sizes.1,
+        });
+        Ok(Running::new(run, self.id, (enrolled, classes), rule, (up, down)))
     }
 }
 
-/// What the method is made from, if all clients fit together.
-fn agreed<'a, T: Real>(
-    run: &'a RunContext<T>,
-    initial: &'a Params<T>,
-    enrolled: &[Enrolment],
-) -> Result<MethodContext<'a, T>> {
-    let first = enrolled.first().ok_or(Error::NothingToTrain)?;
-    let counts = if run.counts_classes() { first.classes as usize } else { 0 };
-    for (client, enrolment) in enrolled.iter().enumerate() {
-        let Enrolment { features, classes, settings, class_counts, .. } = enrolment;
-        let disagreement = |what, expected: String, found: String| {
-            Err(Error::Disagreement { client, what, expected, found })
-        };
-        if *settings != run.settings {
-            return disagreement("settings", hex(&run.settings), hex(settings));
-        }
-        if *features != first.features {
-            let [expected, found] = [first.features, *features].map(|n| format!("{n} features"));
-            return disagreement("features", expected, found);
-        }
-        if *classes != first.classes {
-            let [expected, found] = [first.classes, *classes].map(|n| format!("{n} classes"));
-            return disagreement("classes", expected, found);
-        }
-        if class_counts.len() != counts {
-            let [expected, found] = [counts, class_counts.len()].map(|n| format!("{n} counts"));
-            return disagreement("training nodes of each class", expected, found);
+/// The enrolment of the next client, number `next`.
+fn enrolment<T: Real>(heard: Heard<T>, next: usize) -> Result<Enrolment> {
+    let client = ClientName::new(heard.client, "");
+    if heard.client < next {
+        let reason = Reason::Duplicate;
+        return Err(Error::Lost { client, stage: "enrolment", reason });
+    }
+    match heard.done().map_err(|not| not.error(client.clone(), "enrolment"))? {
+        Reply::Enrolled(enrolment) => Ok(enrolment),
+        other => {
+            let reason = unexpected("an enrolment", &other);
+            Err(Error::Lost { client, stage: "enrolment", reason })
         }
     }
-    let able: Vec<bool> = enrolled.iter().map(|client| client.training > 0).collect();
-    if !able.contains(&true) {
+}
+
+/// The classes of the run, if all clients fit together. Their counts of classes are put into this
+/// order.
+fn agreed<T: Real>(plan: &RunPlan<T>, enrolled: &mut [Enrolment]) -> Result<Vec<String>> {
+    let first = enrolled.first().ok_or(Error::NothingToTrain)?;
+    for (client, enrolment) in enrolled.iter().enumerate() {
+        let found = check_settings(plan, enrolment)
+            .and_then(|()| check_name(enrolled, client))
+            .and_then(|()| check_features(first, enrolment))
+            .and_then(|()| check_counts(plan, enrolment));
+        found.map_err(|differs| differs.of(client, enrolment))?;
+    }
+    if enrolled.iter().all(|client| client.training == 0) {
         return Err(Error::NothingToTrain);
     }
-    if first.features == 0 {
+    if first.schema.features == 0 {
         let reason = "its nodes have no features, from which every network here starts";
-        let (method, what) = (run.setup.method.name, "these data".into());
+        let (method, what) = (plan.setup.method.name, "these data".into());
         return Err(Error::Refused { method, what, reason });
     }
-    Ok(MethodContext {
-        setup: &run.setup,
-        initial,
-        backbone: &*run.backbone,
-        clients: enrolled.len(),
-        able,
-        features: first.features as usize,
-        classes: first.classes as usize,
-    })
+    let classes = agreed_classes(enrolled)?;
+    for enrolment in enrolled {
+        let numbers = numbers(&enrolment.schema.classes, &classes).unwrap_or_default();
+        for counts in [&mut enrolment.class_counts, &mut enrolment.group_counts] {
+            if !counts.is_empty() {
+                let mut all = vec![0; classes.len()];
+                for (class, count) in numbers.iter().zip(&*counts) {
+                    all[*class as usize] = *count;
+                }
+                *counts = all;
+            }
+        }
+    }
+    Ok(classes)
+}
+
+/// What is different about a client.
+struct Difference {
+    what: String,
+    expected: String,
+    found: String,
+}
+
+impl Difference {
+    fn new(what: impl Into<String>, expected: impl Into<String>, found: impl Into<String>) -> Self {
+        Self { what: what.into(), expected: expected.into(), found: found.into() }
+    }
+
+    /// The error for this client.
+    fn of(self, client: usize, enrolment: &Enrolment) -> Error {
+        let Self { what, expected, found } = self;
+        let client = ClientName::new(client, enrolment.name.clone());
+        Error::Disagreement { client, what, expected, found }
+    }
+}
+
+fn check_settings<T: Real>(plan: &RunPlan<T>, enrolment: &Enrolment) -> Result<(), Difference> {
+    if enrolment.settings == plan.settings {
+        return Ok(());
+    }
+    let [expected, found] = [plan.settings, enrolment.settings].map(|digest| hex(&digest));
+    Err(Difference::new("settings", expected, found))
+}
+
+/// Two clients with one name could not be told apart.
+fn check_name(enrolled: &[Enrolment], client: usize) -> Result<(), Difference> {
+    let name = &enrolled[client].name;
+    let earlier = enrolled[..client].iter().position(|other| other.name == *name);
+    match earlier.filter(|_| !name.is_empty()) {
+        None => Ok(()),
+        Some(earlier) => {
+            let found = format!("`{name}`, the name of client {earlier}");
+            Err(Difference::new("name", "a name of its own", found))
+        }
+    }
+}
+
+fn check_features(first: &Enrolment, enrolment: &Enrolment) -> Result<(), Difference> {
+    let (expected, found) = (&first.schema, &enrolment.schema);
+    let named = !expected.columns.is_empty() && !found.columns.is_empty();
+    let pairs = expected.columns.iter().zip(&found.columns);
+    let differs = pairs.enumerate().find(|(_, (expected, found))| expected != found);
+    if let (true, Some((i, (column, other)))) = (named, differs) {
+        let known = expected.columns.contains(other);
+        let what = in_file(found, &format!("feature column {}", i + 1));
+        let found = match (found.columns.contains(column), known) {
+            (false, true) => format!("no column `{column}`"),
+            (false, false) => format!("`{other}`, and no column `{column}`"),
+            (true, _) => format!("`{other}`"),
+        };
+        let expected = format!("`{column}`, as {} has", called(0, first));
+        return Err(Difference::new(what, expected, found));
+    }
+    if expected.features != found.features {
+        let expected = format!("{} features, as {} has", expected.features, called(0, first));
+        let number = found.features;
+        let extra = found.columns.get(first.schema.columns.len()).filter(|_| named);
+        let extra = extra.map_or(String::new(), |column| format!(", with `{column}`"));
+        let found_text = format!("{number} features{extra}");
+        return Err(Difference::new(in_file(found, "features"), expected, found_text));
+    }
+    Ok(())
+}
+
+/// Checks counts against each other: they arrive from a network.
+fn check_counts<T: Real>(plan: &RunPlan<T>, enrolment: &Enrolment) -> Result<(), Difference> {
+    let Enrolment { nodes, training, validation, test, schema, .. } = enrolment;
+    let classes = schema.classes.len();
+    let what = || in_file(schema, "training nodes of each class");
+    for (counts, are_needed) in [
+        (&enrolment.class_counts, plan.counts_classes()),
+        (&enrolment.group_counts, !plan.simulated),
+    ] {
+        let expected = if are_needed { classes } else { 0 };
+        if counts.len() != expected {
+            let found = format!("{} counts", counts.len());
+            return Err(Difference::new(what(), format!("{expected} counts"), found));
+        }
+        let sum = counts.iter().fold(0u64, |sum, count| sum.saturating_add(*count));
+        if are_needed && sum != *training {
+            let expected = format!("counts that add up to {training}");
+            return Err(Difference::new(what(), expected, sum.to_string()));
+        }
+    }
+    let labelled =
+        [training, validation, test].into_iter().try_fold(0u64, |sum, n| sum.checked_add(*n));
+    match labelled.filter(|labelled| labelled <= nodes) {
+        Some(_) => Ok(()),
+        None => {
+            let found = format!("{training} + {validation} + {test}");
+            let expected = format!("training, validation and test nodes among its {nodes}");
+            Err(Difference::new("nodes", expected, found))
+        }
+    }
+}
+
+/// The names of the classes: in the order that is prescribed, otherwise those of all clients by
+/// number if all are integers and by letter otherwise.
+fn agreed_classes(enrolled: &[Enrolment]) -> Result<Vec<String>> {
+    let prescribed = enrolled.iter().enumerate().find(|(_, client)| client.schema.is_fixed);
+    let Some((first, prescribing)) = prescribed else {
+        let all = enrolled.iter().flat_map(|client| &client.schema.classes);
+        return Ok(boostfgl_graph::in_order(all));
+    };
+    let classes = &prescribing.schema.classes;
+    let known: BTreeSet<&String> = classes.iter().collect();
+    for (client, enrolment) in enrolled.iter().enumerate() {
+        let schema = &enrolment.schema;
+        let unknown = schema.classes.iter().find(|class| !known.contains(class));
+        if let Some(class) = unknown {
+            let expected = format!("one of the classes of {}", called(first, prescribing));
+            let what = in_file(schema, "column `label`");
+            return Err(Difference::new(what, expected, format!("`{class}`")).of(client, enrolment));
+        }
+        if schema.is_fixed && schema.classes != *classes {
+            let expected = format!("{}, as {} has", listed(classes), called(first, prescribing));
+            let what = in_file(schema, "order of the classes");
+            return Err(
+                Difference::new(what, expected, listed(&schema.classes)).of(client, enrolment)
+            );
+        }
+    }
+    Ok(classes.clone())
+}
+
+/// Names in a message, the first few of them.
+fn listed(names: &[String]) -> String {
+    let shown: Vec<String> = names.iter().take(6).map(|name| format!("`{name}`")).collect();
+    let more = if names.len() > shown.len() { ", …" } else { "" };
+    format!("{}{more}", shown.join(", "))
+}
+
+/// What, in the file that a client named.
+fn in_file(schema: &Schema, what: &str) -> String {
+    match schema.file.as_str() {
+        "" => what.to_owned(),
+        file => format!("{file}, {what}"),
+    }
+}
+
+fn called(client: usize, enrolment: &Enrolment) -> ClientName {
+    ClientName::new(client, enrolment.name.clone())
 }
 
 /// The start of a digest, enough to tell it from others.

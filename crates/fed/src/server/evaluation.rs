@@ -8,7 +8,7 @@ use crate::observer::ClientRecord;
 use crate::screen::{Reason, Refusal};
 use crate::{Error, Result};
 use boostfgl_nn::{Params, Real};
-use boostfgl_protocol::{Evaluation, Reply, Task, Trial};
+use boostfgl_protocol::{Enrolment, Evaluation, GROUPS, Reply, Task, Trial};
 
 /// What happened in a round.
 #[derive(Debug)]
@@ -73,7 +73,9 @@ impl<T: Real> Running<T> {
             match self.evaluation(heard) {
                 Ok(evaluation) => clients.push((client, evaluation)),
                 // A simulation needs the predictions of all clients.
-                Err(not) if self.run.simulated => return Err(not.error(client, "evaluation")),
+                Err(not) if self.run.simulated => {
+                    return Err(not.error(self.name_of(client), "evaluation"));
+                }
                 Err(not) => missing.push((client, not.reason())),
             }
         }
@@ -86,8 +88,9 @@ impl<T: Real> Running<T> {
         if let Phase::Settle(mut settling) = std::mem::replace(&mut self.phase, next) {
             let round = settling.round;
             let missing =
-                missing.into_iter().map(|(client, reason)| Refusal { client, round, reason });
+                missing.into_iter().map(|(client, reason)| Refusal::new(client, round, reason));
             settling.refused.extend(missing);
+            self.name_clients(&mut settling.refused);
             let evaluation = (!clients.is_empty()).then(|| self.chosen(clients));
             let report = RoundReport {
                 round: settling.round,
@@ -109,22 +112,23 @@ impl<T: Real> Running<T> {
             other => return Err(NotDone::Refused(unexpected("an evaluation", &other))),
         };
         let (hits, validated) = (evaluation.hits, evaluation.validated);
-        let classes = enrolled.classes;
+        let classes = self.classes.len();
         let sound = hits <= validated
             && validated == enrolled.validation
+            && has_sound_counts(&evaluation, enrolled, classes)
             && evaluation.revealed.as_ref().is_none_or(|revealed| {
                 revealed.predictions.len() as u64 == enrolled.nodes
-                    && revealed.predictions.iter().all(|&class| class < classes)
+                    && revealed.predictions.iter().all(|&class| (class as usize) < classes)
             });
         if sound && evaluation.revealed.is_some() == self.run.simulated {
             return Ok(evaluation);
         }
         let expected = format!(
-            "hits among {} validation nodes, and a class below {classes} for each of {} nodes in a \
-             simulation",
-            enrolled.validation, enrolled.nodes
+            "hits among {} validation nodes, counts of {} test nodes in {classes} classes, and a \
+             class for each of {} nodes in a simulation",
+            enrolled.validation, enrolled.test, enrolled.nodes
         );
-        let found = format!("{hits} hits among {validated}, or other predictions");
+        let found = format!("{hits} hits among {validated}, or other counts or predictions");
         Err(NotDone::Refused(Reason::Message { expected, found }))
     }
 
@@ -172,7 +176,7 @@ impl<T: Real> Running<T> {
                 }
                 // It is asked again, unless the run is over.
                 Err(NotDone::Refused(_)) if !matches!(self.phase, Phase::Conclude) => {}
-                Err(not) => return Err(not.error(client, "end")),
+                Err(not) => return Err(not.error(self.name_of(client), "end")),
             }
         }
         Ok(())
@@ -183,10 +187,11 @@ impl<T: Real> Running<T> {
         let mut digests = Vec::with_capacity(batch.len());
         for heard in batch {
             let client = heard.client;
-            match heard.done().map_err(|not| not.error(client, "end"))? {
+            match heard.done().map_err(|not| not.error(self.name_of(client), "end"))? {
                 Reply::Concluded(conclusion) => digests.push(conclusion.digest),
                 other => {
                     let reason = unexpected("a conclusion", &other);
+                    let client = self.name_of(client);
                     return Err(Error::Lost { client, stage: "end", reason });
                 }
             }
@@ -196,6 +201,20 @@ impl<T: Real> Running<T> {
         self.phase = Phase::Over;
         Ok(())
     }
+}
+
+/// Whether the counts of an evaluation are about the test nodes that the client enrolled with.
+fn has_sound_counts<T: Real>(
+    evaluation: &Evaluation<T>,
+    enrolled: &Enrolment,
+    classes: usize,
+) -> bool {
+    let counts = &evaluation.counts;
+    if enrolled.test == 0 && counts.is_empty() {
+        return true;
+    }
+    let sum = counts.iter().try_fold(0u64, |sum, count| sum.checked_add(*count));
+    counts.len() == GROUPS * classes * classes && sum == Some(enrolled.test)
 }
 
 /// BLAKE3 of the server's models and of the digest of each client, in client order.

@@ -50,7 +50,7 @@ impl<T: Real> Running<T> {
         let mut verdicts = verdicts.into_iter();
         submissions.retain(|sent| match verdicts.next().flatten() {
             Some(reason) => {
-                refused.push(Refusal { client: sent.client, round, reason });
+                refused.push(Refusal::new(sent.client, round, reason));
                 false
             }
             None => true,

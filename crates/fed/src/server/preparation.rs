@@ -7,6 +7,7 @@
 use super::Event;
 use super::replies::{Batch, Heard, Kind, unexpected};
 use super::running::{Phase, Running};
+use crate::ClientName;
 use crate::screen::{Reason, Refusal};
 use crate::{Error, Message, Result};
 use boostfgl_nn::Real;
@@ -18,6 +19,8 @@ const FIRST: usize = 1;
 
 /// The preparation: who still takes part, and what was exchanged so far.
 pub(super) struct Preparing<T: Real> {
+    /// How messages call the clients.
+    names: Vec<ClientName>,
     /// Which clients have something to train on.
     able: Vec<bool>,
     taking_part: Vec<bool>,
@@ -45,9 +48,11 @@ enum Step {
 
 impl<T: Real> Preparing<T> {
     /// A preparation with this number of exchanges.
-    pub(super) fn new(able: Vec<bool>, exchanges: usize) -> Self {
+    /// The preparation of clients with these names, of which some are able to train.
+    pub(super) fn new(names: Vec<ClientName>, able: Vec<bool>, exchanges: usize) -> Self {
         let clients = able.len();
         Self {
+            names,
             taking_part: able.clone(),
             able,
             refused: Vec::new(),
@@ -90,7 +95,7 @@ impl<T: Real> Preparing<T> {
     /// Reports a client; only the first reason counts.
     fn report(&mut self, client: usize, reason: Reason) {
         if self.refused.iter().all(|refusal| refusal.client != client) {
-            self.refused.push(Refusal { client, round: FIRST, reason });
+            self.refused.push(Refusal::new(client, FIRST, reason));
         }
     }
 
@@ -117,7 +122,8 @@ impl<T: Real> Preparing<T> {
                 Ok(other) => self.drop_out(client, unexpected("a step of an exchange", &other)),
                 Err(not) => {
                     self.drop_out(client, not.clone().reason());
-                    self.error.get_or_insert(not.error(client, "preparation"));
+                    let name = self.names[client].clone();
+                    self.error.get_or_insert_with(|| not.error(name, "preparation"));
                 }
             }
         }

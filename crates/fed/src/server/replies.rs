@@ -1,5 +1,6 @@
 //! Which reply belongs to which task.
 
+use crate::ClientName;
 use crate::screen::Reason;
 use crate::transport::{Arrival, Ask, Undelivered};
 use boostfgl_nn::Real;
@@ -74,10 +75,10 @@ impl NotDone {
     }
 
     /// The error where the run depends on the task.
-    pub(super) fn error(self, client: usize, stage: &'static str) -> crate::Error {
+    pub(super) fn error(self, client: ClientName, stage: &'static str) -> crate::Error {
         match self {
             Self::Failed(Failure { reason, advice }) => {
-                crate::Error::Failed { client, reason, advice }
+                crate::Error::Failed { client: client.number, reason, advice }
             }
             Self::Refused(reason) => crate::Error::Lost { client, stage, reason },
         }

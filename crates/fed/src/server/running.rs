@@ -10,7 +10,7 @@ use crate::observer::ClientRecord;
 use crate::run_context::RunContext;
 use crate::screen::{Form, Refusal, Screen};
 use crate::transport::Arrival;
-use crate::{Combination, Error, Message, Result};
+use crate::{ClientName, Combination, Error, Message, Result};
 use boostfgl_nn::{Params, Real};
 use boostfgl_protocol::{Discard, Enrolment, Roster, RunId, Task, Traffic};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -29,6 +29,8 @@ pub(crate) struct Running<T: Real> {
     pub(super) summaries: bool,
     /// What clients said about themselves when they joined.
     pub(crate) enrolled: Vec<Enrolment>,
+    /// The names of the classes.
+    pub(crate) classes: Vec<String>,
     /// The size of each client in a plain average, as enrolled.
     pub(crate) sizes: Vec<f64>,
     /// Whether the models of a round are kept until it is over, for observers.
@@ -85,7 +87,7 @@ impl<T: Real> Running<T> {
     pub(super) fn new(
         run: Arc<RunContext<T>>,
         id: RunId,
-        enrolled: Vec<Enrolment>,
+        (enrolled, classes): (Vec<Enrolment>, Vec<String>),
         rule: Box<dyn ServerRule<T>>,
         bytes: (Traffic, Traffic),
     ) -> Self {
@@ -101,6 +103,7 @@ impl<T: Real> Running<T> {
             summaries: run.boosts.iter().any(|boost| boost.info().acts_on(Place::Summary)),
             sizes: enrolled.iter().map(|client| weight.of(client)).collect(),
             enrolled,
+            classes,
             keeps_models: false,
             phase: Phase::Begin,
             done: 0,
@@ -224,9 +227,16 @@ impl<T: Real> Running<T> {
         !matches!(self.phase, Phase::Begin | Phase::Prepare(_))
     }
 
-    /// Number of classes C.
-    pub(crate) fn classes(&self) -> usize {
-        self.enrolled[0].classes as usize
+    /// How messages call client `k`.
+    pub(super) fn name_of(&self, k: usize) -> ClientName {
+        ClientName::new(k, self.enrolled[k].name.clone())
+    }
+
+    /// Adds the names of clients to refusals.
+    pub(super) fn name_clients(&self, refused: &mut [Refusal]) {
+        for refusal in refused {
+            refusal.name.clone_from(&self.enrolled[refusal.client].name);
+        }
     }
 
     /// The form that an update of client `k` must have in this round.
@@ -255,11 +265,14 @@ impl<T: Real> Running<T> {
         let able: Vec<bool> = self.enrolled.iter().map(|client| client.training > 0).collect();
         let mut class_counts = vec![0; self.enrolled[0].class_counts.len()];
         for enrolment in &self.enrolled {
-            class_counts.iter_mut().zip(&enrolment.class_counts).for_each(|(sum, n)| *sum += n);
+            class_counts.iter_mut().zip(&enrolment.class_counts).for_each(|(sum, n)| {
+                *sum = u64::saturating_add(*sum, *n);
+            });
         }
         let roster = |client| Roster {
             client: client as u32,
             able: able.clone(),
+            classes: self.classes.clone(),
             class_counts: class_counts.clone(),
         };
         let clients = 0..self.enrolled.len();
@@ -270,11 +283,12 @@ impl<T: Real> Running<T> {
     fn hear_begun(&mut self, batch: Vec<super::replies::Heard<T>>) -> Result<()> {
         for heard in batch {
             let client = heard.client;
-            heard.done().map_err(|not: NotDone| not.error(client, "start"))?;
+            heard.done().map_err(|not: NotDone| not.error(self.name_of(client), "start"))?;
         }
         let able = self.enrolled.iter().map(|client| client.training > 0).collect();
         let exchanges = self.run.exchanges(self.enrolled.len());
-        self.phase = Phase::Prepare(Box::new(Preparing::new(able, exchanges)));
+        let names = (0..self.enrolled.len()).map(|k| self.name_of(k)).collect();
+        self.phase = Phase::Prepare(Box::new(Preparing::new(names, able, exchanges)));
         Ok(())
     }
 

@@ -49,6 +49,7 @@ impl<T: Real> Running<T> {
         let needed = self.run.setup.screen.needed(participants);
         if submissions.len() < needed {
             let usable = submissions.len();
+            self.name_clients(&mut refused);
             return Err(Error::Quorum { round, participants, needed, usable, refused });
         }
         let combination = self.aggregate(round, &submissions, &refused)?;
@@ -106,7 +107,7 @@ impl<T: Real> Running<T> {
                 }
                 Err(NotDone::Refused(reason)) => reason,
             };
-            refused.push(Refusal { client, round, reason });
+            refused.push(Refusal::new(client, round, reason));
         }
         match failed {
             // If all failed, or none may, the first of them is reported.
@@ -173,6 +174,7 @@ impl<T: Real> Running<T> {
             .enumerate()
             .map(|(i, submission)| ClientRecord {
                 client: submission.client,
+                name: self.enrolled[submission.client].name.clone(),
                 loss: submission.update.claims.loss,
                 update_norm: submission.moved.norm,
                 weight: weights.as_ref().map(|w| w[i]),

@@ -73,6 +73,7 @@ pub(crate) fn setup(method: &str, boosts: &[Boost]) -> Setup {
         aggregation: Default::default(),
         attack: Default::default(),
         transport: Default::default(),
+        evaluation: String::new(),
     }
 }
 

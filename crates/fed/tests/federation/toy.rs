@@ -46,5 +46,6 @@ pub(crate) fn setup(boosts: &[Boost], rounds: usize) -> Setup {
         aggregation: Default::default(),
         attack: Default::default(),
         transport: Default::default(),
+        evaluation: String::new(),
     }
 }

@@ -8,9 +8,10 @@ use boostfgl_fed::config::{ReportedRound, Transport as Configured};
 use boostfgl_fed::methods::Layout;
 use boostfgl_fed::transport::{Arrival, Ask, Transport, Undelivered};
 use boostfgl_fed::{
-    Client, Error, Event, Federation, LocalData, Next, Refusal, RoundReport, Server, Setup,
+    Client, Error, Event, Federation, LocalData, Next, Refusal, RoundReport, Server, Setup, Tally,
 };
 use boostfgl_nn::Matrix;
+use boostfgl_nn::backbones::{self, Architecture};
 use boostfgl_protocol::{
     Broadcast, Discard, Exchange, Frame, Header, Limits, Message, Model, Reply, ReplyFrame, Roster,
     RunId, Task, TaskFrame, Trial, decode, encode,
@@ -31,7 +32,7 @@ pub(crate) struct Wire {
 
 impl Wire {
     fn new(setup: &Setup, data: Vec<LocalData<f32>>) -> Self {
-        let join = |data| Client::of_server(setup.clone(), data, &Registry::builtin()).unwrap();
+        let join = |data| join(setup, data, None);
         Self { clients: data.into_iter().map(join).collect(), exchanges: 0, fault: None }
     }
 
@@ -65,9 +66,12 @@ impl Transport<f32> for Wire {
     }
 }
 
-fn server(setup: &Setup, clients: usize, features: usize) -> Server<f32> {
-    let sizes = (features, CLASSES);
-    Server::for_clients(setup.clone(), sizes, clients, &Registry::builtin()).unwrap()
+fn join(setup: &Setup, data: LocalData<f32>, tally: Option<Box<dyn Tally>>) -> Client<f32> {
+    Client::of_server(setup.clone(), data, tally, &Registry::builtin()).unwrap()
+}
+
+fn server(setup: &Setup) -> Server<f32> {
+    Server::for_clients(setup.clone(), CLIENTS, &Registry::builtin()).unwrap()
 }
 
 /// Drives both sides to the end, as a program over a network would.
@@ -105,7 +109,7 @@ fn two_machines_give_what_a_simulation_gives() {
             let data = || data::<f32>(method.name, &graph, &partition);
             let (simulated, rounds) = watch(&setup, data());
             let mut wire = Wire::new(&setup, data());
-            let mut server = server(&setup, CLIENTS, graph.features().columns());
+            let mut server = server(&setup);
             let ended = drive(&mut server, &mut wire).unwrap();
             assert_eq!(ended.digest, simulated.federation_digest, "{what}, {participation}");
             assert_eq!(ended.rounds.len(), rounds.len());
@@ -132,7 +136,7 @@ fn a_round_is_one_exchange() {
     let partition = partition(&graph);
     let setup = setup("fedavg", &[]);
     let mut wire = Wire::new(&setup, data("fedavg", &graph, &partition));
-    drive(&mut server(&setup, CLIENTS, graph.features().columns()), &mut wire).unwrap();
+    drive(&mut server(&setup), &mut wire).unwrap();
     assert_eq!(wire.exchanges, setup.protocol.rounds + 1 + 4);
 }
 
@@ -146,8 +150,7 @@ fn both_sides_resume_to_the_same_digest() {
             return;
         }
         let data = || data::<f32>(method.name, &graph, &partition);
-        let features = graph.features().columns();
-        let (mut first, mut wire) = (server(&setup, CLIENTS, features), Wire::new(&setup, data()));
+        let (mut first, mut wire) = (server(&setup), Wire::new(&setup, data()));
         let uninterrupted = run(&setup, data()).federation_digest;
         let mut rounds = 0;
         while rounds < 2 {
@@ -166,7 +169,7 @@ fn both_sides_resume_to_the_same_digest() {
             other => panic!("{what}: {other:?}"),
         });
         let saved: Vec<Vec<u8>> = saved.collect();
-        let (mut second, mut wire) = (server(&setup, CLIENTS, features), Wire::new(&setup, data()));
+        let (mut second, mut wire) = (server(&setup), Wire::new(&setup, data()));
         // Enrolment and start come again, and the states take the place of the preparation.
         for _ in 0..2 {
             let Next::Ask(ask) = second.next() else { panic!("{what}: the start") };
@@ -236,7 +239,7 @@ fn with_fault(
     let mut setup = setup("fedavg", &[Boost::Model]);
     setup.protocol.eval_every = eval_every;
     let mut wire = Wire::new(&setup, data("fedavg", &graph, &partition));
-    let shapes = wire.clients[0].shapes();
+    let shapes = shapes(&graph);
     wire.fault = Some(Box::new(move |header, bytes| {
         let frame: ReplyFrame<f32> = decode(&bytes, Limits { shapes: &shapes }).unwrap();
         let trains = frame.items.iter().any(|reply| matches!(reply, Reply::Update(_)));
@@ -245,7 +248,7 @@ fn with_fault(
             false => vec![bytes],
         }
     }));
-    let ended = drive(&mut server(&setup, CLIENTS, graph.features().columns()), &mut wire)?;
+    let ended = drive(&mut server(&setup), &mut wire)?;
     // The client takes part again.
     assert_eq!(ended.rounds[2].clients.len(), CLIENTS);
     Ok(ended.rounds.into_iter().flat_map(|round| round.refused).collect())
@@ -348,13 +351,15 @@ fn a_client_that_dies_is_named_at_every_stage() {
                 }
                 if header.client == 2 && left < 0 { vec![] } else { vec![bytes] }
             }));
-            let mut server = server(&setup, CLIENTS, graph.features().columns());
+            let mut server = server(&setup);
             match drive(&mut server, &mut wire) {
                 Ok(ended) => {
                     let refused = |r: &RoundReport<f32>| r.refused.iter().any(|r| r.client == 2);
                     endings.push(ended.rounds.iter().any(refused).then_some("refused"));
                 }
-                Err(error @ Error::Lost { client: 2, stage, .. }) => {
+                Err(Error::Lost { client, stage, reason }) => {
+                    assert_eq!(client.number, 2);
+                    let error = Error::Lost { client, stage, reason };
                     assert!(error.to_string().contains("client 2") && !error.advice().is_empty());
                     endings.push(Some(stage));
                 }
@@ -389,7 +394,8 @@ fn a_client_refuses_tasks_that_make_no_sense() {
         assert!(reason.contains("before it has begun"), "{reason}");
     }
     let Reply::Enrolled(enrolment) = client.handle(Task::Enroll) else { panic!() };
-    assert_eq!((enrolment.classes, enrolment.class_counts.len()), (CLASSES as u32, 0));
+    assert_eq!((enrolment.schema.classes.len(), enrolment.class_counts.len()), (CLASSES, 0));
+    let classes = enrolment.schema.classes;
     let able = vec![true; CLIENTS];
     for (client_number, able, counts) in [
         (7, able.clone(), vec![]),
@@ -397,11 +403,19 @@ fn a_client_refuses_tasks_that_make_no_sense() {
         (0, vec![false; CLIENTS], vec![]),
         (0, able.clone(), vec![1, 2]),
     ] {
-        let roster = Roster { client: client_number, able, class_counts: counts };
+        let classes = classes.clone();
+        let roster = Roster { client: client_number, able, classes, class_counts: counts };
         let reason = failed(client.handle(Task::Begin(roster)));
         assert!(reason.contains("what the server says about the clients"), "{reason}");
     }
-    let roster = Roster { client: 0, able, class_counts: vec![] };
+    for list in [&classes[1..], &[], &[&classes[..], &classes[..1]].concat()[..]] {
+        let (able, classes) = (able.clone(), list.to_vec());
+        let roster = Roster { client: 0, able, classes, class_counts: vec![] };
+        let reason = failed(client.handle(Task::Begin(roster)));
+        assert!(reason.contains("class"), "{reason}");
+    }
+    let named = classes.clone();
+    let roster = Roster { client: 0, able, classes, class_counts: vec![] };
     assert_eq!(client.handle(Task::Begin(roster.clone())), Reply::Done);
     assert!(failed(client.handle(Task::Begin(roster))).contains("before its first round"));
     let broken = failed(client.handle(Task::Restore(vec![1, 2, 3])));
@@ -409,7 +423,8 @@ fn a_client_refuses_tasks_that_make_no_sense() {
     // That state was not restored, and half of it may have been: the client cannot go on.
     assert!(failed(client.handle(trial())).contains("after an error"));
     let client = &mut wire.clients[1];
-    let roster = Roster { client: 1, able: vec![true; CLIENTS], class_counts: vec![] };
+    let able = vec![true; CLIENTS];
+    let roster = Roster { client: 1, able, classes: named, class_counts: vec![] };
     assert_eq!(client.handle(Task::Begin(roster)), Reply::Done);
     assert!(matches!(client.handle(Task::Exchange(Exchange::Finish)), Reply::Exchanged(_)));
     // SCAFFOLD's clients need its control variate, of the shapes of the model.
@@ -436,9 +451,9 @@ fn a_client_refuses_tasks_that_make_no_sense() {
 
 /// The shapes of the small network.
 fn shapes(graph: &boostfgl_graph::Graph) -> Vec<boostfgl_nn::TensorShape> {
-    let setup = setup("fedavg", &[]);
-    let data = data::<f32>("fedavg", graph, &partition(graph));
-    Wire::new(&setup, data).clients[0].shapes()
+    let (inputs, layers) = (graph.features().columns(), setup("fedavg", &[]).model.layers);
+    let architecture = Architecture { inputs, hidden: HIDDEN, classes: CLASSES, layers };
+    backbones::build::<f32>("gcn", architecture).unwrap().shapes()
 }
 
 #[test]
@@ -447,16 +462,13 @@ fn clients_that_do_not_fit_together_are_named() {
     let partition = partition(&graph);
     let fits = setup("fedavg", &[]);
     let wire = || Wire::new(&fits, data("fedavg", &graph, &partition));
-    let refusal = |wire: &mut Wire, columns| {
-        drive(&mut server(&fits, CLIENTS, columns), wire).unwrap_err().to_string()
-    };
-    let columns = graph.features().columns();
+    let refusal = |wire: &mut Wire| drive(&mut server(&fits), wire).unwrap_err().to_string();
     // Other settings.
     let mut other = wire();
     let mut settings = fits.clone();
     settings.optimizer.learning_rate *= 2.0;
     other.clients[2] = Wire::new(&settings, data("fedavg", &graph, &partition)).clients.remove(2);
-    let settings = refusal(&mut other, columns);
+    let settings = refusal(&mut other);
     assert!(settings.starts_with("client 2 cannot join: settings: expected "), "{settings}");
     // Other features.
     let narrow = crate::small::graph(crate::conformance::NARROW);
@@ -464,8 +476,9 @@ fn clients_that_do_not_fit_together_are_named() {
     let narrow_partition = crate::small::partition(&narrow);
     other.clients[3] =
         Wire::new(&fits, data("fedavg", &narrow, &narrow_partition)).clients.remove(3);
-    let features = refusal(&mut other, columns);
-    let expected = "client 3 cannot join: features: expected 60 features, found 12 features";
+    let features = refusal(&mut other);
+    let expected =
+        "client 3 cannot join: features: expected 60 features, as client 0 has, found 12 features";
     assert_eq!(features, expected);
     // Two clients under one number.
     let mut twice = wire();
@@ -475,7 +488,7 @@ fn clients_that_do_not_fit_together_are_named() {
                 if header.client == 1 { vec![bytes.clone(), bytes] } else { vec![bytes] }
             },
         ));
-    let twice = refusal(&mut twice, columns);
+    let twice = refusal(&mut twice);
     assert!(twice.starts_with("client 1, enrolment: expected one update per round"), "{twice}");
 }
 
@@ -483,10 +496,7 @@ fn clients_that_do_not_fit_together_are_named() {
 #[test]
 fn what_only_a_simulation_can_do_is_refused() {
     let join = |setup: Setup| {
-        Server::<f32>::for_clients(setup, (60, CLASSES), 2, &Registry::builtin())
-            .err()
-            .unwrap()
-            .to_string()
+        Server::<f32>::for_clients(setup, 2, &Registry::builtin()).err().unwrap().to_string()
     };
     let mut attacked = setup("fedavg", &[]);
     attacked.attack.kind = boostfgl_fed::attack::Kind::Nan;
@@ -504,7 +514,7 @@ fn recorded(method: &str, boosts: &[Boost]) -> (Setup, Vec<Recorded>) {
     let partition = partition(&graph);
     let setup = setup(method, boosts);
     let mut wire = Wire::new(&setup, data(method, &graph, &partition));
-    let mut server = server(&setup, CLIENTS, graph.features().columns());
+    let mut server = server(&setup);
     let mut frames = Vec::new();
     while let Next::Ask(ask) = server.next() {
         let mut arrivals = Vec::new();
@@ -544,8 +554,8 @@ fn changed_bytes_end_no_side() {
         let (mut decoded, mut heard) = (0, 0);
         for round in 0..6u64 {
             let mut wire = Wire::new(&setup, data(method, &graph, &partition));
-            let mut server = server(&setup, CLIENTS, graph.features().columns());
-            let shapes = wire.clients[0].shapes();
+            let mut server = server(&setup);
+            let shapes = shapes(&graph);
             let limits = Limits { shapes: &shapes };
             for (i, (task, _)) in frames.iter().enumerate() {
                 let seed = round * 10_000 + i as u64;

@@ -53,7 +53,12 @@ fn every_task() -> Vec<Task<f32>> {
     let model = Model::new(0, Params::glorot(&shapes(), 1));
     let sent = Some(Arc::new(message()));
     let broadcast = Broadcast { rounds_done: 1, model: Some(model.clone()), message: sent };
-    let roster = Roster { client: 1, able: vec![true, false], class_counts: vec![3, 1] };
+    let roster = Roster {
+        client: 1,
+        able: vec![true, false],
+        classes: vec!["a".to_owned(), "b".to_owned()],
+        class_counts: vec![3, 1],
+    };
     vec![
         Task::Enroll,
         Task::Begin(roster),

@@ -2,12 +2,12 @@
 
 use super::Wire;
 use super::reader::Reader;
-use super::tasks::{count_bytes, message_bytes, params_bytes, read_state, write_state};
+use super::tasks::{TEXT, count_bytes, message_bytes, params_bytes, read_state, write_state};
 use super::values::{read_list, read_numbers, write_list, write_numbers};
 use super::writer::Writer;
 use crate::{
     Answer, Claims, Conclusion, Enrolment, Evaluation, Exchanged, Failure, Fault, Reply, Result,
-    Revealed, Summary, Update,
+    Revealed, Schema, Summary, Update,
 };
 use boostfgl_nn::Real;
 
@@ -73,26 +73,50 @@ impl<T: Real> Wire<T> for Reply<T> {
 
 impl<T: Real> Wire<T> for Enrolment {
     fn write(&self, out: &mut Writer) {
+        out.text(&self.name);
         out.u64(self.nodes);
         out.u64(self.training);
         out.u64(self.validation);
+        out.u64(self.test);
         out.u64(self.arcs);
-        out.u32(self.features);
-        out.u32(self.classes);
+        Wire::<T>::write(&self.schema, out);
         out.bytes(&self.settings);
         write_numbers(&self.class_counts, out);
+        write_numbers(&self.group_counts, out);
     }
 
     fn read(input: &mut Reader<'_, T>) -> Result<Self> {
         Ok(Self {
+            name: input.text()?,
             nodes: input.u64()?,
             training: input.u64()?,
             validation: input.u64()?,
+            test: input.u64()?,
             arcs: input.u64()?,
-            features: input.u32()?,
-            classes: input.u32()?,
+            schema: Wire::<T>::read(input)?,
             settings: input.array()?,
             class_counts: read_numbers(input)?,
+            group_counts: read_numbers(input)?,
+        })
+    }
+}
+
+impl<T: Real> Wire<T> for Schema {
+    fn write(&self, out: &mut Writer) {
+        out.u32(self.features);
+        write_list::<T, _>(&self.columns, out);
+        write_list::<T, _>(&self.classes, out);
+        out.bool(self.is_fixed);
+        out.text(&self.file);
+    }
+
+    fn read(input: &mut Reader<'_, T>) -> Result<Self> {
+        Ok(Self {
+            features: input.u32()?,
+            columns: read_list(input, TEXT)?,
+            classes: read_list(input, TEXT)?,
+            is_fixed: input.bool()?,
+            file: input.text()?,
         })
     }
 }

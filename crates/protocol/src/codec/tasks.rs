@@ -102,6 +102,7 @@ impl<T: Real> Wire<T> for Roster {
         out.u32(self.client);
         out.length(self.able.len());
         self.able.iter().for_each(|able| out.bool(*able));
+        write_list::<T, _>(&self.classes, out);
         write_numbers(&self.class_counts, out);
     }
 
@@ -109,7 +110,8 @@ impl<T: Real> Wire<T> for Roster {
         let client = input.u32()?;
         let clients = input.length(1)?;
         let able = (0..clients).map(|_| input.bool()).collect::<Result<Vec<_>>>()?;
-        Ok(Self { client, able, class_counts: read_numbers(input)? })
+        let (classes, class_counts) = (read_list(input, TEXT)?, read_numbers(input)?);
+        Ok(Self { client, able, classes, class_counts })
     }
 }
 
@@ -156,6 +158,9 @@ impl<T: Real> Wire<T> for Exchange<T> {
 
 /// Bytes of a client's number and an empty message.
 pub(super) const NAMED_MESSAGE: usize = 16;
+
+/// Bytes of an empty text.
+pub(super) const TEXT: usize = 4;
 
 pub(super) fn write_state(state: &[u8], out: &mut Writer) {
     out.u64(state.len() as u64);

@@ -19,6 +19,7 @@ use boostfgl_graph::{Graph, Stream};
 use boostfgl_nn::backbones::{Architecture, Backbone, Gcn};
 use boostfgl_nn::{Inputs, Matrix, Params, Pool, Real};
 use boostfgl_partition::{ClientGraph, Louvain, Partition, SplitRule};
+use boostfgl_protocol::Enrolment;
 use boostfgl_protocol::Message;
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -76,6 +77,7 @@ fn setup(config: &Config) -> Setup {
         aggregation: Default::default(),
         attack: Default::default(),
         transport: Default::default(),
+        evaluation: String::new(),
     }
 }
 
@@ -92,16 +94,16 @@ fn in_context<T: Real, R>(
     let initial = Params::glorot(&Backbone::<T>::shapes(&net), SEED);
     let run = RunContext {
         setup,
-        settings: [0; 32],
         backbone: Box::new(net),
         parameters: initial.count(),
         boosts: Vec::new(),
         simulated: true,
         pools: Pools::default(),
     };
-    let mut client =
-        Trainer::new(&run, LocalData::new(client), Box::new(Plain), Arc::new(initial), Vec::new());
-    client.prepare(&run, |_, context| work(context))
+    let (data, enrolment) = (LocalData::new(client), Enrolment::default());
+    let (run, initial) = (Arc::new(run), Arc::new(initial));
+    let mut client = Trainer::new(run, data, enrolment, Box::new(Plain), initial, Vec::new());
+    client.prepare(|_, context| work(context))
 }
 
 fn random(rows: usize, columns: usize, seed: u64) -> Matrix<f64> {
