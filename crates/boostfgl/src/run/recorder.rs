@@ -106,6 +106,7 @@ impl<'a> Recorder<'a> {
 pub(crate) fn refusal(refused: &Refusal) -> RoundRefusal {
     RoundRefusal {
         client: refused.client,
+        name: refused.name.clone(),
         reason: refused.reason.kind().to_owned(),
         text: refused.reason.to_string(),
     }
