@@ -28,6 +28,7 @@
 #![forbid(unsafe_code)]
 
 pub mod chart;
+mod client_table;
 mod comparison;
 mod details;
 mod diagnostics_file;
@@ -54,6 +55,7 @@ mod version;
 mod view;
 
 pub use boostfgl_disk::{AtomicFile, write_atomic};
+pub use client_table::ClientTable;
 pub use comparison::{
     Block, BlockRow, Cell, CellCost, CellRecord, CellStore, Comparison, ComparisonView, Contender,
     CostSummary, Courses, Difference, Measured, MetricSummary, Metrics, Outcome, StoredCell,

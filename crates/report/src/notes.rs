@@ -5,7 +5,7 @@ use boostfgl_fairness::{Warning, mean, sample_std, warnings};
 
 use crate::table::range;
 use crate::text_table::{WIDTH, width};
-use crate::{MinorityUsed, RoundScores, SeedDetails, SplitUsed};
+use crate::{MinorityUsed, Neighbours, RoundScores, SeedDetails, SplitUsed};
 
 /// The heading of the line on minority classes.
 pub(crate) const MINORITY: &str = "Minority classes";
@@ -61,7 +61,12 @@ impl NotedRun<'_> {
 pub(crate) fn about(runs: &[NotedRun<'_>]) -> Vec<(&'static str, Vec<String>)> {
     let all: Vec<&SeedDetails> =
         runs.iter().flat_map(|run| run.seeds.iter().map(|(_, details)| *details)).collect();
-    let parts = [(MINORITY, minority(&all)), ("Split", split(&all)), ("Round", round(runs))];
+    let parts = [
+        (MINORITY, minority(&all)),
+        ("Homophily", homophily(&all)),
+        ("Split", split(&all)),
+        ("Round", round(runs)),
+    ];
     parts.into_iter().filter(|(_, parts)| !parts.is_empty()).collect()
 }
 
@@ -144,6 +149,16 @@ fn broken(name: &str, pieces: impl Iterator<Item = String>, indent: usize) -> Ve
     }
     lines.push(line);
     lines
+}
+
+/// Which neighbours homophily is taken among, where these are not all.
+fn homophily(all: &[&SeedDetails]) -> Vec<String> {
+    let local = all.iter().filter(|details| details.homophily == Neighbours::Local).count();
+    match local {
+        0 => Vec::new(),
+        _ if local < all.len() => vec!["local in some runs, global in others".to_owned()],
+        _ => vec!["local: among the neighbours that a node has in its client's graph".to_owned()],
+    }
 }
 
 /// The minority classes and their number of test nodes.

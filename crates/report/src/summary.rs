@@ -200,6 +200,11 @@ impl Summary {
         Self { data: Some(data), ..self }
     }
 
+    /// Whether its clients have graphs of their own, so that predictions are in their folders.
+    pub fn is_of_clients(&self) -> bool {
+        self.seeds.iter().any(|seed| !seed.details.clients.is_empty())
+    }
+
     /// Minority classes, split and reported round, each with its name.
     pub fn about(&self) -> Vec<(&'static str, String)> {
         let seeds = self.seeds.iter().map(|seed| (seed.round, &seed.details)).collect();

@@ -16,7 +16,8 @@ use boostfgl::disk::Checksums;
 use boostfgl::fairness::diagnostics::DiagnosticKind;
 use boostfgl::report::page::Report;
 use boostfgl::report::{
-    Depth, DiagnosisReport, DiagnosticsFile, RunFolder, RunView, Summary, Table, name, write_atomic,
+    ClientTable, Depth, DiagnosisReport, DiagnosticsFile, RunFolder, RunView, Summary, Table, name,
+    write_atomic,
 };
 use boostfgl::{Checked, CheckpointOptions, CheckpointSchedule, Config, Error, Experiment, Layers};
 use clap::Args;
@@ -397,6 +398,7 @@ pub(super) fn print_tables(
         text.push_str(&table.with_cost(true).text(output::style()));
         text.push('\n');
     }
+    text.push_str(&client_table(&summaries));
     for note in notes {
         text.push_str(&format!("Note: {note}\n\n"));
     }
@@ -421,6 +423,14 @@ pub(super) fn print_tables(
     }
     text.push_str(&format!("{:<width$} {}\n", "report", report.display()));
     output::print(&text)
+}
+
+/// The table of clients that have graphs of their own; empty in a simulation.
+fn client_table(summaries: &[Summary]) -> String {
+    let labels = name::distinct_labels(summaries);
+    let runs: Vec<(&str, &Summary)> = labels.iter().map(String::as_str).zip(summaries).collect();
+    ClientTable::of(&runs)
+        .map_or_else(String::new, |table| format!("{}\n", table.text(output::style())))
 }
 
 /// The start of the digest of a run; that of the federation's first seed where predictions stay with

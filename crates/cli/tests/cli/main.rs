@@ -1,6 +1,7 @@
 //! Tests that run the program, each in its own temporary folder and without the network.
 
 mod bad_input;
+mod clients;
 mod commands;
 mod common;
 mod compare;

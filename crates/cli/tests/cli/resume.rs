@@ -9,14 +9,14 @@ const RUN: &str =
     "--method boostfgl --rounds 8 --seeds 2 --set model.hidden=8 --checkpoint-rounds 2";
 
 impl Place {
-    fn start(&self, arguments: &str) -> Child {
+    pub(crate) fn start(&self, arguments: &str) -> Child {
         let mut process = self.process();
         process.args(arguments.split_whitespace()).stdout(Stdio::null()).stderr(Stdio::piped());
         process.spawn().unwrap()
     }
 
     /// Waits until a run has recorded this many rounds.
-    fn wait_for_rounds(&self, run: &str, rounds: usize) {
+    pub(crate) fn wait_for_rounds(&self, run: &str, rounds: usize) {
         let end = Instant::now() + Duration::from_secs(100);
         let file = self.path(&format!("{run}/rounds.jsonl"));
         while std::fs::read_to_string(&file).map_or(0, |text| text.lines().count()) < rounds {

@@ -9,7 +9,7 @@ use crate::screen::Reason;
 use crate::transport::{Arrival, Ask};
 use crate::{ClientName, Error, Result};
 use boostfgl_nn::Real;
-use boostfgl_protocol::{Enrolment, Reply, RunId, Schema, Task, Traffic};
+use boostfgl_protocol::{Enrolment, Reply, RunId, Schema, Task};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -45,10 +45,10 @@ impl<T: Real> Enrolling<T> {
     /// Takes the enrolments, and makes the server's side of the method.
     pub(crate) fn hear(&mut self, arrivals: Vec<Arrival<T>>) -> Result<Running<T>> {
         let down = self.outstanding.down();
-        let (mut enrolled, mut up) = (Vec::with_capacity(self.clients), Traffic::default());
-        for (_, batch) in self.outstanding.hear(arrivals) {
+        let (up, batches) = self.outstanding.hear(arrivals);
+        let mut enrolled = Vec::with_capacity(self.clients);
+        for (_, batch) in batches {
             for heard in batch {
-                up += heard.up;
                 let enrolment = enrolment(heard, enrolled.len())?;
                 enrolled.push(enrolment);
             }

@@ -135,23 +135,25 @@ impl Outstanding {
         self.frames.values().fold(Traffic::default(), |sum, (_, bytes, _)| sum + *bytes)
     }
 
-    /// Sorts replies by batch, each in client order. A client that did not reply, or whose reply
-    /// does not fit, is in every batch with the reason.
+    /// Sorts replies by batch, each in client order, and adds up the bytes of their frames. A client
+    /// that did not reply, or whose reply does not fit, is in every batch with the reason.
     pub(super) fn hear<T: Real>(
         &mut self,
         mut arrivals: Vec<Arrival<T>>,
-    ) -> Vec<(Kind, Vec<Heard<T>>)> {
+    ) -> (Traffic, Vec<(Kind, Vec<Heard<T>>)>) {
         arrivals.sort_by_key(|arrival| arrival.client);
         let Self { kinds, frames } = std::mem::take(self);
         let mut batches: Vec<(Kind, Vec<Heard<T>>)> =
             kinds.into_iter().map(|kind| (kind, Vec::new())).collect();
         let mut arrivals = arrivals.into_iter().peekable();
+        // Once per frame, however many replies it has.
+        let mut up = Traffic::default();
         for (client, asked) in frames {
             // Replies of clients that were asked nothing are dropped.
             while arrivals.next_if(|arrival| arrival.client < client).is_some() {}
             let mut heard = false;
             while let Some(arrival) = arrivals.next_if(|arrival| arrival.client == client) {
-                sort(arrival, &asked, &mut batches);
+                up += sort(arrival, &asked, &mut batches);
                 heard = true;
             }
             if !heard {
@@ -159,16 +161,17 @@ impl Outstanding {
                 sort(Arrival { client, frame, seconds: 0.0 }, &asked, &mut batches);
             }
         }
-        batches
+        (up, batches)
     }
 }
 
-/// Adds the replies of one arrival to the batches that they belong to.
+/// Adds the replies of one arrival to the batches that they belong to, and returns the bytes of its
+/// frame.
 fn sort<T: Real>(
     arrival: Arrival<T>,
     (header, down, kinds): &(Header, Traffic, Vec<Kind>),
     batches: &mut [(Kind, Vec<Heard<T>>)],
-) {
+) -> Traffic {
     let Arrival { client, frame, seconds } = arrival;
     let (round, up, replies) = match readable(frame, header, kinds.len()) {
         Ok(mut frame) => {
@@ -194,6 +197,7 @@ fn sort<T: Real>(
             batch.push(Heard { client, round, seconds, down, up, reply });
         }
     }
+    up
 }
 
 /// The frame, if it is a reply to the one with this header.

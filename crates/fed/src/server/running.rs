@@ -174,9 +174,9 @@ impl<T: Real> Running<T> {
     /// Takes what became of the frames.
     pub(crate) fn hear(&mut self, arrivals: Vec<Arrival<T>>) -> Result<()> {
         self.bytes.1 += self.outstanding.down();
-        let batches = self.outstanding.hear(arrivals);
+        let (up, batches) = self.outstanding.hear(arrivals);
+        self.bytes.0 += up;
         for (kind, batch) in batches {
-            self.bytes.0 = batch.iter().fold(self.bytes.0, |sum, heard| sum + heard.up);
             match kind {
                 Kind::Enroll => {}
                 Kind::Begin => self.hear_begun(batch)?,

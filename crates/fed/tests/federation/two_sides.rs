@@ -112,6 +112,10 @@ fn two_machines_give_what_a_simulation_gives() {
             let mut server = server(&setup);
             let ended = drive(&mut server, &mut wire).unwrap();
             assert_eq!(ended.digest, simulated.federation_digest, "{what}, {participation}");
+            // Also where the evaluation of a round travels with the training of the next.
+            let (up, down) = server.traffic();
+            let bytes = (simulated.bytes_up, simulated.bytes_down);
+            assert_eq!((up.payload, down.payload), bytes, "{what}, {participation}");
             assert_eq!(ended.rounds.len(), rounds.len());
             for (found, expected) in ended.rounds.iter().zip(&rounds) {
                 let evaluation = found.evaluation.as_ref().unwrap();

@@ -1,9 +1,28 @@
 //! Scores by client.
 
 use super::{RunGroup, groups};
+use crate::Summary;
+use crate::client_table::{self, ClientTable};
 use crate::markup::Markup;
 
 pub(super) fn section(runs: &RunGroup) -> Option<String> {
+    let both = [table(runs), charts(runs)];
+    both.iter().any(Option::is_some).then(|| both.into_iter().flatten().collect())
+}
+
+/// The clients that have names and graphs of their own.
+fn table(runs: &RunGroup) -> Option<String> {
+    let runs: Vec<(&str, &Summary)> =
+        runs.summaries().map(|(_, label, summary)| (label, summary)).collect();
+    let (headings, rows) = ClientTable::of(&runs)?.rows();
+    let mut page = Markup::default();
+    page.table(&headings, &rows);
+    page.text("p", &[("class", &"note")], client_table::NOTE);
+    Some(page.finish())
+}
+
+/// Scores by client, from predictions.
+fn charts(runs: &RunGroup) -> Option<String> {
     let accuracy = groups::draw(
         runs,
         "Accuracy by client",

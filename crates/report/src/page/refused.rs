@@ -11,26 +11,21 @@ pub(super) fn section(runs: &RunGroup) -> Option<String> {
     let mut rows = Vec::new();
     for (view, label) in runs.views.iter().zip(runs.labels()) {
         // By client and reason: the number of updates and the text of the first.
-        let mut found: BTreeMap<(usize, &str), (usize, String)> = BTreeMap::new();
+        let mut found: BTreeMap<(usize, &str), (usize, [String; 2])> = BTreeMap::new();
         for round in view.rounds.iter().flat_map(|rounds| &rounds.rounds) {
             for refusal in &round.refused {
                 let key = (refusal.client, refusal.reason.as_str());
                 let (count, _) = found.entry(key).or_insert_with(|| {
-                    (0, format!("seed {}, round {}: {}", round.seed, round.round, refusal.text))
+                    let first =
+                        format!("seed {}, round {}: {}", round.seed, round.round, refusal.text);
+                    (0, [refusal.called().to_string(), first])
                 });
                 *count += 1;
             }
         }
-        for ((client, reason), (count, first)) in found {
+        for ((_, reason), (count, [client, first])) in found {
             rows.push(
-                [
-                    label.clone(),
-                    reason.to_owned(),
-                    format!("client {client}"),
-                    count.to_string(),
-                    first,
-                ]
-                .to_vec(),
+                [label.clone(), reason.to_owned(), client, count.to_string(), first].to_vec(),
             );
         }
     }

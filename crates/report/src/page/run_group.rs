@@ -271,7 +271,7 @@ fn cell(seed: &SeedSummary, peak_rss_mib: f64) -> Cell {
         client_rounds: 0,
         peak_rss_mib: Some(peak_rss_mib),
     };
-    let (scores, digest) = (seed.scores.clone(), seed.digest.clone());
+    let (scores, digest) = (seed.scores.clone(), seed.identity().to_owned());
     let measured = Measured {
         scores,
         groups: seed.groups,

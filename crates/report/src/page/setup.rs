@@ -1,8 +1,8 @@
 //! What is needed to reproduce the runs: configuration, seeds, digests, versions.
 
 use super::RunGroup;
-use crate::RunView;
 use crate::markup::Markup;
+use crate::{RunView, Summary};
 
 pub(super) fn section(runs: &RunGroup) -> Option<String> {
     let mut page = Markup::default();
@@ -19,7 +19,8 @@ pub(super) fn section(runs: &RunGroup) -> Option<String> {
                 .seeds
                 .iter()
                 .map(|seed| {
-                    vec![seed.seed.to_string(), seed.round.to_string(), seed.digest.clone()]
+                    let digest = seed.identity().to_owned();
+                    vec![seed.seed.to_string(), seed.round.to_string(), digest]
                 })
                 .collect();
             page.raw("<details><summary>Digests of the seeds</summary>");
@@ -49,6 +50,14 @@ fn facts(page: &mut Markup, facts: &[(String, String)]) {
     page.raw("</dl>");
 }
 
+/// The digest of a run, or where to find those of its seeds.
+fn digest(summary: &Summary) -> String {
+    match summary.digest.as_str() {
+        "" => "of each seed and of the federation: below".to_owned(),
+        digest => digest.to_owned(),
+    }
+}
+
 /// Method, seeds, digest and version of a run.
 fn of_run(view: &RunView) -> Vec<(String, String)> {
     let mut facts = vec![("run", view.name.clone())];
@@ -61,7 +70,7 @@ fn of_run(view: &RunView) -> Vec<(String, String)> {
             ("method", summary.method.clone()),
             ("boosts", boosts),
             ("seeds", seeds.join(", ")),
-            ("digest", summary.digest.clone()),
+            ("digest", digest(summary)),
             (
                 "program",
                 format!("boostfgl {}, format of summary.json {}", summary.program, summary.version),

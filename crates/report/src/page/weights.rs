@@ -3,6 +3,7 @@
 use super::RunGroup;
 use crate::chart::{Line, Lines};
 use crate::{ClientRecord, RunView};
+use boostfgl_fed::ClientName;
 use std::collections::BTreeMap;
 
 /// A number of a client in a round.
@@ -32,7 +33,7 @@ pub(super) fn section(runs: &RunGroup) -> Option<String> {
 fn chart(view: &RunView, title: &str, y: &str, pick: Pick) -> Option<String> {
     let rounds = view.rounds.as_ref()?;
     let seed = rounds.rounds.first()?.seed;
-    let mut clients: BTreeMap<usize, Vec<[f64; 4]>> = BTreeMap::new();
+    let mut clients: BTreeMap<usize, (ClientName, Vec<[f64; 4]>)> = BTreeMap::new();
     let mut total = 0;
     for round in rounds.rounds.iter().filter(|round| round.seed == seed) {
         for client in &round.clients {
@@ -40,12 +41,9 @@ fn chart(view: &RunView, title: &str, y: &str, pick: Pick) -> Option<String> {
             if let Some(value) =
                 pick(client).filter(|value| value.is_finite() && client.client < MOST)
             {
-                clients.entry(client.client).or_default().push([
-                    round.round as f64,
-                    value,
-                    value,
-                    value,
-                ]);
+                let name = ClientName::new(client.client, client.name.clone());
+                let (_, points) = clients.entry(client.client).or_insert((name, Vec::new()));
+                points.push([round.round as f64, value, value, value]);
             }
         }
     }
@@ -53,8 +51,8 @@ fn chart(view: &RunView, title: &str, y: &str, pick: Pick) -> Option<String> {
         return None;
     }
     let lines = clients
-        .into_iter()
-        .map(|(client, points)| Line { name: format!("client {client}"), points })
+        .into_values()
+        .map(|(client, points)| Line { name: client.to_string(), points })
         .collect();
     let some =
         if total > MOST { format!(", first {MOST} of {total} clients") } else { String::new() };

@@ -55,7 +55,8 @@ fn measured(seed: &SeedSummary, peak_rss_mib: f64, view: &RunView) -> Measured {
         client_rounds: rounds.map(|round| round.clients.len() as u64).sum(),
         peak_rss_mib: Some(peak_rss_mib),
     };
-    let (scores, groups, digest) = (seed.scores.clone(), seed.groups, seed.digest.clone());
+    let (scores, groups) = (seed.scores.clone(), seed.groups);
+    let digest = seed.identity().to_owned();
     Measured { scores, groups, round: seed.round, details: seed.details.clone(), digest, cost }
 }
 

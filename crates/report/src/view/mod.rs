@@ -106,9 +106,10 @@ impl RunView {
     /// Reports missing and truncated files. Only a finished run must have all of them.
     fn report_missing(&mut self, depth: Depth) {
         let mut expected = vec![RunFolder::CONFIG];
-        if self.summary.is_some() {
+        if let Some(summary) = &self.summary {
             expected.push(RunFolder::ROUNDS);
-            expected.extend((depth >= Depth::Whole).then_some(RunFolder::PREDICTIONS));
+            let has_predictions = depth >= Depth::Whole && !summary.is_of_clients();
+            expected.extend(has_predictions.then_some(RunFolder::PREDICTIONS));
         }
         let missing = expected.into_iter().filter(|name| !self.path.join(name).exists());
         self.problems.extend(missing.map(|name| format!("{name} is missing")));
