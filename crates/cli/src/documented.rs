@@ -2,10 +2,10 @@
 //! name in it is looked up.
 
 use crate::Program;
+use boostfgl::datasets::catalogue::Lookup;
 use boostfgl::fairness::diagnostics::DiagnosticKind;
 use boostfgl::fairness::{FrameMetric, Grouping};
 use boostfgl::fed::{boost::Boost, methods};
-use boostfgl::graph::catalogue::Lookup;
 use boostfgl::report::export::Format;
 use boostfgl::report::figure::Figure;
 use boostfgl::{Data, Layers, grid};
