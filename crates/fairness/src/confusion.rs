@@ -48,6 +48,30 @@ impl Confusion {
         Ok(confusion)
     }
 
+    /// Counts as another program gives them, row by row: true class by predicted class.
+    ///
+    /// # Errors
+    /// If there are not C² of them.
+    pub fn from_counts(classes: usize, counts: Vec<u64>) -> Result<Self> {
+        if counts.len() != classes * classes {
+            let expected = format!("{} counts", classes * classes);
+            return Err(Error::inconsistent("confusion matrix", expected, &counts.len()));
+        }
+        Ok(Self { classes, counts })
+    }
+
+    /// The counts of nodes whose true class is chosen; the others are 0.
+    #[must_use]
+    pub fn of_classes(&self, is_chosen: impl Fn(usize) -> bool) -> Self {
+        let mut chosen = self.clone();
+        for (truth, row) in chosen.counts.chunks_mut(self.classes.max(1)).enumerate() {
+            if !is_chosen(truth) {
+                row.fill(0);
+            }
+        }
+        chosen
+    }
+
     /// Counts one more node.
     ///
     /// # Errors
@@ -142,6 +166,15 @@ mod tests {
             .collect();
         assert_eq!(counts, [1, 2, 0, 0, 1, 0, 0, 0, 0]);
         assert_eq!([confusion.count(9, 9), confusion.count(0, 3), confusion.count(3, 0)], [0; 3]);
+    }
+
+    #[test]
+    fn counts_are_taken_row_by_row() {
+        let confusion = Confusion::from_counts(2, vec![1, 2, 3, 4]).unwrap();
+        assert_eq!((confusion.count(0, 1), confusion.count(1, 0)), (2, 3));
+        let second = confusion.of_classes(|class| class == 1);
+        assert_eq!(second, Confusion::from_counts(2, vec![0, 0, 3, 4]).unwrap());
+        assert!(Confusion::from_counts(2, vec![1; 3]).is_err());
     }
 
     #[test]

@@ -94,24 +94,13 @@ impl Question<'_> {
     /// As [`Question::evaluate`].
     pub fn evaluate_with(&self, metrics: &MetricRegistry) -> Result<Evaluation> {
         let parts = self.check()?;
-        let classes = self.truth.classes();
-        let mut pooled = empty_tallies(classes);
-        let mut tables = Vec::with_capacity(parts.len());
-        for (nodes, &size) in parts.iter().zip(self.client_sizes) {
-            let mut local = empty_tallies(classes);
-            self.count(nodes, &mut local)?;
-            for (sum, part) in pooled.iter_mut().zip(&local) {
-                sum.merge(part)?;
-            }
-            tables.push((size as f64, GroupTable::of_one(&local, metrics)));
+        let mut clients = Vec::with_capacity(parts.len());
+        for ((client, nodes), &size) in (0..).zip(&parts).zip(self.client_sizes) {
+            let mut tallies = empty_tallies(self.truth.classes());
+            self.count(nodes, &mut tallies)?;
+            clients.push(ClientTallies { client, nodes: size, tallies });
         }
-
-        let groups = GroupTable::of_all(&pooled, metrics, &tables);
-        let clients =
-            (0..).zip(&tables).zip(self.client_sizes).map(|((client, (_, table)), &nodes)| {
-                ClientScores { client, nodes, sizes: table.sizes(), scores: table.scores() }
-            });
-        Ok(Evaluation { scores: groups.scores(), clients: clients.collect(), groups })
+        Evaluation::of_tallies(self.truth.classes(), &clients, metrics)
     }
 
     /// Counts `nodes` into the groups they belong to.
@@ -171,7 +160,75 @@ fn empty_tallies(classes: usize) -> [Confusion; 6] {
     std::array::from_fn(|_| Confusion::new(classes))
 }
 
+/// What one client counted on its own evaluated nodes: a confusion matrix for every [`Group`], in
+/// the order of [`Group::EVERY`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientTallies {
+    /// Its number.
+    pub client: u32,
+    /// How many nodes it has, in all splits: its weight in the `client` reading.
+    pub nodes: usize,
+    /// The counts.
+    pub tallies: [Confusion; 6],
+}
+
+impl ClientTallies {
+    /// The counts of a client that counted classes by homophily alone: `heterophilous` nodes and
+    /// the `others`. Whether a class is a minority class is known of every class, so that all
+    /// groups follow.
+    ///
+    /// # Errors
+    /// If there is not one flag per class, or the matrices have other numbers of classes.
+    pub fn new(
+        client: u32,
+        nodes: usize,
+        heterophilous: &Confusion,
+        others: &Confusion,
+        minority: &[Option<bool>],
+    ) -> Result<Self> {
+        let classes = minority.len();
+        let mut tallies = empty_tallies(classes);
+        for (group, tally) in Group::EVERY.into_iter().zip(&mut tallies) {
+            for (counts, is_heterophilous) in [(heterophilous, true), (others, false)] {
+                if counts.classes() != classes {
+                    let expected = format!("{classes} classes, one flag each");
+                    return Err(Error::inconsistent("counts", expected, &counts.classes()));
+                }
+                let is_in = |class: usize| group.contains(minority[class], is_heterophilous);
+                tally.merge(&counts.of_classes(is_in))?;
+            }
+        }
+        Ok(Self { client, nodes, tallies })
+    }
+}
+
 impl Evaluation {
+    /// Scores from what each client counted, with the [stored](crate::Metric::stored) metrics of
+    /// `metrics`: for clients whose predictions stay with them.
+    ///
+    /// # Errors
+    /// If a client counted another number of classes.
+    pub fn of_tallies(
+        classes: usize,
+        clients: &[ClientTallies],
+        metrics: &MetricRegistry,
+    ) -> Result<Self> {
+        let mut pooled = empty_tallies(classes);
+        let mut tables = Vec::with_capacity(clients.len());
+        for ClientTallies { nodes, tallies, .. } in clients {
+            for (sum, part) in pooled.iter_mut().zip(tallies) {
+                sum.merge(part)?;
+            }
+            tables.push((*nodes as f64, GroupTable::of_one(tallies, metrics)));
+        }
+        let groups = GroupTable::of_all(&pooled, metrics, &tables);
+        let scores = clients.iter().zip(&tables).map(|(counted, (_, table))| {
+            let ClientTallies { client, nodes, .. } = *counted;
+            ClientScores { client, nodes, sizes: table.sizes(), scores: table.scores() }
+        });
+        Ok(Self { scores: groups.scores(), clients: scores.collect(), groups })
+    }
+
     /// The same in percent, as files hold it; sizes stay counts.
     pub fn percent(self) -> Percent<Self> {
         let clients = self.clients.into_iter();
@@ -223,6 +280,51 @@ mod tests {
         assert_eq!(answer.clients[1].scores.accuracy.pooled, Some(0.0));
         assert_eq!((answer.clients[0].nodes, answer.clients[1].sizes.all), (30, 1));
         assert_eq!(answer.percent().0.clients[0].scores.accuracy.client, Some(100.0));
+    }
+
+    /// Counts of two groups per client are enough for every score.
+    #[test]
+    fn counts_of_clients_give_what_predictions_give() {
+        let classes = 3;
+        let n = 90;
+        let class = |v: u32, salt: u32| (v * 7919 + salt * 104_729) % 31 % classes;
+        let truth = Labels::new((0..n).map(|v| Some(class(v, 1))), names(classes)).unwrap();
+        let minority_classes = [Some(false), Some(true), None];
+        let prediction: Vec<u32> = (0..n).map(|v| class(v, 2)).collect();
+        let minority: Vec<Option<bool>> =
+            (0..n).map(|v| minority_classes[class(v, 1) as usize]).collect();
+        let heterophilous: Vec<bool> = (0..n).map(|v| v % 3 == 0).collect();
+        let nodes: Vec<u32> = (0..n).filter(|v| v % 4 != 1).collect();
+        let client: Vec<u32> = (0..n).map(|v| v / 40).collect();
+        let question = Question {
+            truth: &truth,
+            prediction: &prediction,
+            nodes: &nodes,
+            client: &client,
+            client_sizes: &[40, 40, 10],
+            minority: &minority,
+            heterophilous: &heterophilous,
+        };
+        let clients: Vec<ClientTallies> = (0..3)
+            .map(|k| {
+                let pairs = |wanted: bool| {
+                    let own = nodes.iter().filter(|v| client[**v as usize] == k);
+                    let group = own.filter(|v| heterophilous[**v as usize] == wanted);
+                    let pairs = group.map(|v| (class(*v, 1), class(*v, 2)));
+                    Confusion::from_pairs(classes as usize, pairs).unwrap()
+                };
+                let size = question.client_sizes[k as usize];
+                ClientTallies::new(k, size, &pairs(true), &pairs(false), &minority_classes).unwrap()
+            })
+            .collect();
+        let found = Evaluation::of_tallies(classes as usize, &clients, &BUILTIN).unwrap();
+        assert_eq!(found, question.evaluate().unwrap());
+        let wrong = Confusion::new(2);
+        assert!(ClientTallies::new(0, 1, &wrong, &wrong, &minority_classes).is_err());
+    }
+
+    fn names(classes: u32) -> Vec<String> {
+        (0..classes).map(|class| class.to_string()).collect()
     }
 
     #[test]

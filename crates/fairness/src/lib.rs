@@ -38,7 +38,7 @@ pub mod warnings;
 pub use aggregate::{Aggregate, aggregate, mean, sample_std};
 pub use confusion::{ClassCounts, Confusion};
 pub use error::{Error, Result};
-pub use evaluate::{ClientScores, Evaluation, Question};
+pub use evaluate::{ClientScores, ClientTallies, Evaluation, Question};
 pub use frame::{Facts, FrameMetric, Grouping, MetricFrame};
 pub use group::{Group, GroupSizes};
 pub use headline::{HEADLINES, Headline, PerHeadline};

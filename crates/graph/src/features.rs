@@ -230,6 +230,68 @@ impl Features {
         }
     }
 
+    /// The same numbers stored as sparse rows, or as a dense matrix.
+    #[must_use]
+    pub fn stored(self, sparse: bool) -> Self {
+        match (self, sparse) {
+            (Self::Dense { rows, columns, values }, true) => {
+                let (mut offsets, mut indices, mut stored) = (vec![0], Vec::new(), Vec::new());
+                for row in 0..rows {
+                    let numbers = (0u32..).zip(&values[row * columns..(row + 1) * columns]);
+                    for (column, &x) in numbers.filter(|(_, x)| **x != 0.0) {
+                        indices.push(column);
+                        stored.push(x);
+                    }
+                    offsets.push(indices.len());
+                }
+                Self::Sparse(SparseRows { columns, offsets, indices, values: stored })
+            }
+            (Self::Sparse(matrix), false) => {
+                let (rows, columns) = (matrix.rows(), matrix.columns);
+                let mut values = vec![0.0; rows * columns];
+                for v in 0..rows {
+                    let (at, numbers) = matrix.row(v);
+                    at.iter().zip(numbers).for_each(|(&column, &x)| {
+                        values[v * columns + column as usize] = x;
+                    });
+                }
+                Self::Dense { rows, columns, values }
+            }
+            (features, _) => features,
+        }
+    }
+
+    /// The columns in another order: column j becomes what column `order[j]` was.
+    ///
+    /// # Panics
+    /// If `order` is not a permutation of the columns.
+    #[must_use]
+    pub fn arranged(self, order: &[usize]) -> Self {
+        assert_eq!(order.len(), self.columns(), "one place for every column");
+        match self {
+            Self::Dense { rows, columns, values } => {
+                let row = |v: usize| order.iter().map(move |&column| (v, column));
+                let arranged = (0..rows).flat_map(row).map(|(v, c)| values[v * columns + c]);
+                Self::Dense { rows, columns, values: arranged.collect() }
+            }
+            Self::Sparse(mut matrix) => {
+                let mut place = vec![u32::MAX; order.len()];
+                (0u32..).zip(order).for_each(|(to, &from)| place[from] = to);
+                for row in matrix.offsets.windows(2) {
+                    let (indices, values) = (&mut matrix.indices, &mut matrix.values);
+                    let row = row[0]..row[1];
+                    let mut entries: Vec<(u32, f32)> =
+                        row.clone().map(|at| (place[indices[at] as usize], values[at])).collect();
+                    entries.sort_unstable_by_key(|entry| entry.0);
+                    row.zip(entries).for_each(|(at, (column, x))| {
+                        (indices[at], values[at]) = (column, x);
+                    });
+                }
+                Self::Sparse(matrix)
+            }
+        }
+    }
+
     fn values_mut(&mut self) -> &mut [f32] {
         match self {
             Self::Sparse(matrix) => &mut matrix.values,
@@ -262,6 +324,20 @@ mod tests {
         assert_eq!(matrix.row(1), (&[][..], &[][..]));
         features.scale(Scaling::Binary);
         assert_eq!(features.select(&[2, 0]).non_zeros(), 3);
+    }
+
+    #[test]
+    fn storage_and_order_of_columns_change_no_number() {
+        let dense = sparse().stored(false);
+        let Features::Dense { values, .. } = &dense else { panic!("dense") };
+        assert_eq!(values[..], [0.0, -6.0, 0.0, 2.0, 0.0, 0.0, 0.0, 0.0, 5.0, 0.0, 0.0, 0.0]);
+        assert_eq!(dense.clone().stored(true), sparse());
+        assert_eq!(sparse().stored(true), sparse());
+        let order = [3, 0, 2, 1];
+        let arranged = dense.arranged(&order);
+        let Features::Dense { values, .. } = &arranged else { panic!("dense") };
+        assert_eq!(values[..], [2.0, 0.0, 0.0, -6.0, 0.0, 0.0, 0.0, 0.0, 0.0, 5.0, 0.0, 0.0]);
+        assert_eq!(sparse().arranged(&order).stored(false), arranged);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! One attributed graph.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::{Adjacency, Error, Features, GroupColumn, Labels, Result, Split};
 
@@ -16,6 +16,7 @@ pub struct Graph {
     splits: Vec<Split>,
     ids: NodeIds,
     group_columns: Vec<GroupColumn>,
+    feature_names: Vec<String>,
 }
 
 /// The names of nodes in the source.
@@ -47,6 +48,7 @@ impl Graph {
             splits: Vec::new(),
             ids,
             group_columns: Vec::new(),
+            feature_names: Vec::new(),
         };
         if graph.is_empty() {
             return Err(Error::inconsistent(graph.name, "at least one node", "none"));
@@ -104,6 +106,44 @@ impl Graph {
         columns.iter().try_for_each(|column| column.check(self.len()))?;
         GroupColumn::check_names(&columns)?;
         self.group_columns = columns;
+        Ok(self)
+    }
+
+    /// Adds the names that the feature columns have in the source.
+    ///
+    /// # Errors
+    /// If there are not as many names as columns, or two columns have the same.
+    pub fn with_feature_names(mut self, names: Vec<String>) -> Result<Self> {
+        let (columns, what) = (self.features.columns(), format!("feature names of {}", self.name));
+        if names.len() != columns {
+            let expected = format!("{columns} names, one per column");
+            return Err(Error::inconsistent(what, expected, names.len().to_string()));
+        }
+        let mut known = HashSet::with_capacity(names.len());
+        if let Some(twice) = names.iter().find(|name| !known.insert(name.as_str())) {
+            return Err(Error::inconsistent(what, "every name once", format!("`{twice}` twice")));
+        }
+        self.feature_names = names;
+        Ok(self)
+    }
+
+    /// The same graph with other features, of columns without names.
+    ///
+    /// # Errors
+    /// If they are not about as many nodes.
+    pub fn with_features(mut self, features: Features) -> Result<Self> {
+        self.check_rows("features", features.rows())?;
+        (self.features, self.feature_names) = (features, Vec::new());
+        Ok(self)
+    }
+
+    /// The same graph with other labels.
+    ///
+    /// # Errors
+    /// If they are not about as many nodes.
+    pub fn with_labels(mut self, labels: Labels) -> Result<Self> {
+        self.check_rows("labels", labels.len())?;
+        self.labels = labels;
         Ok(self)
     }
 
@@ -196,6 +236,11 @@ impl Graph {
         }
     }
 
+    /// The names of the feature columns in the source; empty if it has none.
+    pub fn feature_names(&self) -> &[String] {
+        &self.feature_names
+    }
+
     /// Groupings of the nodes that came with the data: for evaluation, never for training.
     pub fn group_columns(&self) -> &[GroupColumn] {
         &self.group_columns
@@ -218,6 +263,7 @@ impl Graph {
                 }
             },
             group_columns: Vec::new(),
+            feature_names: self.feature_names.clone(),
         }
     }
 }

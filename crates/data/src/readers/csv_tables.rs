@@ -15,12 +15,16 @@
 //! otherwise. In `edges.csv`, `weight` is optional and above 0. Spaces around a field do not count.
 //! Features are stored sparse if less than a quarter of them is not zero.
 
+mod write;
+
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use boostfgl_graph::{
     Adjacency, Graph, GroupColumn, Labels, Problems, Result, Role, Split, numbered,
 };
+
+pub use write::write;
 
 use super::table::Table;
 use super::text::{malformed, quoted};
@@ -76,7 +80,7 @@ pub fn read_with(folder: &Path, options: CsvOptions) -> Result<Graph> {
     let path = folder.join(NODE_FILE);
     let nodes = Nodes::read(&path)?;
     let adjacency = read_edges(&folder.join(EDGE_FILE), &nodes.position, options)?;
-    let features = parts::compact(&path, nodes.ids.len(), nodes.columns, nodes.features)?;
+    let features = parts::compact(&path, nodes.ids.len(), nodes.columns.len(), nodes.features)?;
     let labels = name_classes(&nodes.labels)?;
     let graph = Graph::new(parts::name_of(folder), adjacency, features, labels)
         .map_err(|e| parts::in_file(&path, e))?;
@@ -85,7 +89,10 @@ pub fn read_with(folder: &Path, options: CsvOptions) -> Result<Graph> {
         .into_iter()
         .map(|(name, texts)| GroupColumn::from_texts(name, &texts))
         .collect();
-    let graph = graph.with_ids(nodes.ids)?.with_group_columns(columns)?;
+    let graph = graph
+        .with_ids(nodes.ids)?
+        .with_group_columns(columns)?
+        .with_feature_names(nodes.columns)?;
     match nodes.roles {
         Some(roles) => graph.with_split(Split::new(roles)),
         None => Ok(graph),
@@ -99,7 +106,8 @@ struct Nodes {
     position: HashMap<String, (u32, u64)>,
     labels: Vec<String>,
     roles: Option<Vec<Role>>,
-    columns: usize,
+    /// The names of the feature columns.
+    columns: Vec<String>,
     features: Vec<f32>,
     /// Name and fields of each group column.
     groups: Vec<(String, Vec<String>)>,
@@ -132,7 +140,7 @@ impl Nodes {
             position: HashMap::new(),
             labels: Vec::new(),
             roles: split.map(|_| Vec::new()),
-            columns: feature_columns.len(),
+            columns: feature_columns.iter().map(|&at| table.header[at].clone()).collect(),
             features: Vec::new(),
             groups: groups.iter().map(|(_, name)| (name.clone(), Vec::new())).collect(),
         };

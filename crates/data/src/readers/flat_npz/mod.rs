@@ -11,8 +11,8 @@
 //! | `train_masks`, `val_masks`, `test_masks` | k × n | … k published splits; a run of seed s takes number s mod k |
 //!
 //! [`write()`] adds, and [`read`] understands, what published files lack: `name`, `directed` (one
-//! number), `edge_weight` (E), `class_names`, `node_ids`, `group_names` and for each of those,
-//! counted from 0, `group_K` (n, the position of the node's value, −1 for none) and
+//! number), `edge_weight` (E), `class_names`, `node_ids`, `feature_names`, `group_names` and for
+//! each of those, counted from 0, `group_K` (n, the position of the node's value, −1 for none) and
 //! `group_values_K`. Texts are UTF-8 bytes one after the other in `NAME` with the k + 1 boundaries
 //! in `NAME_offsets`. Other arrays, such as `raw_edge_index`, are ignored.
 
@@ -34,7 +34,7 @@ pub(super) const READER: Reader = Reader {
     needs: &["edge_index", "y", "x|x_indptr"],
     optional: "x_indices, x_data, x_shape (with x_indptr); a split: train_idx, val_idx, \
         test_idx, or train_masks, val_masks, test_masks; unlabelled_idx, edge_weight, \
-        directed, class_names, node_ids, group_names",
+        directed, class_names, node_ids, feature_names, group_names",
     detection: Detection::Array("edge_index"),
     read,
 };
@@ -59,10 +59,15 @@ pub fn read(path: &Path) -> Result<Graph> {
     };
     let ids = strings(&mut npz, "node_ids")?;
     let groups = group_columns(&mut npz)?;
+    let columns = strings(&mut npz, "feature_names")?;
     Graph::new(name, adjacency, features, labels)
         .and_then(|graph| graph.with_splits(splits))
         .and_then(|graph| match ids {
             Some(ids) => graph.with_ids(ids),
+            None => Ok(graph),
+        })
+        .and_then(|graph| match columns {
+            Some(columns) => graph.with_feature_names(columns),
             None => Ok(graph),
         })
         .and_then(|graph| graph.with_group_columns(groups))

@@ -33,6 +33,9 @@ pub fn write(graph: &Graph, path: &Path) -> Result<()> {
     if let NodeIds::Named(ids) = graph.ids() {
         write_strings(&mut npz, "node_ids", ids)?;
     }
+    if !graph.feature_names().is_empty() {
+        write_strings(&mut npz, "feature_names", graph.feature_names())?;
+    }
     if !graph.group_columns().is_empty() {
         write_group_columns(&mut npz, graph.group_columns())?;
     }
