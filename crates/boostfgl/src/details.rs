@@ -1,5 +1,6 @@
 //! Details of one seed in the summary, in addition to its metrics, and warnings about it.
 
+use crate::config::HomophilyGraph;
 use crate::run::evaluator::Evaluator;
 use crate::{Experiment, Result};
 use boostfgl_fairness::warnings::{self, ClientGuess};
@@ -8,7 +9,7 @@ use boostfgl_fed::{Outcome, Snapshot};
 use boostfgl_graph::{Graph, Role};
 use boostfgl_partition::{Partition, SplitRule};
 use boostfgl_report::{
-    Budget, MinorityUsed, RoundScores, SeedDetails, SplitOrigin, SplitUsed, StoredSplit,
+    Budget, MinorityUsed, Neighbours, RoundScores, SeedDetails, SplitOrigin, SplitUsed, StoredSplit,
 };
 
 /// The details of a trained seed.
@@ -30,6 +31,11 @@ pub(crate) fn details(
         }),
         split: Some(split(experiment, partition, seed)?),
         minority: Some(minority(experiment.graph(), evaluator)),
+        homophily: match experiment.config().groups.homophily_graph {
+            HomophilyGraph::Global => Neighbours::Global,
+            HomophilyGraph::Local => Neighbours::Local,
+        },
+        clients: Vec::new(),
         warnings: find_warnings(experiment, evaluator, partition, outcome, seed)?,
     })
 }
@@ -115,7 +121,7 @@ fn find_warnings(
 }
 
 /// A warning if no training label belongs to the minority, or none to the majority.
-fn missing_group(minority: &[Option<bool>], seed: u64) -> Option<Warning> {
+pub(crate) fn missing_group(minority: &[Option<bool>], seed: u64) -> Option<Warning> {
     let counted = minority.iter().flatten().count();
     let text = match (minority.contains(&Some(true)), minority.contains(&Some(false))) {
         (true, true) => return None,
@@ -153,6 +159,7 @@ fn client_guesses<'a>(
         .enumerate()
         .map(|(client, answer)| {
             let class = labels.names()[(*answer)?].as_str();
+            let client = client.to_string();
             Some(ClientGuess { client, nodes: 0, right: 0, class, guessed: 0 })
         })
         .collect();
@@ -167,7 +174,7 @@ fn client_guesses<'a>(
 }
 
 /// The class with the largest count, the first of equals; `None` if all are 0.
-fn most_common(counts: &[usize]) -> Option<usize> {
+pub(crate) fn most_common(counts: &[usize]) -> Option<usize> {
     let most = counts.iter().max().copied().filter(|&most| most > 0)?;
     counts.iter().position(|&count| count == most)
 }

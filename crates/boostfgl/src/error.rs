@@ -48,6 +48,15 @@ pub enum Error {
         advice: Cow<'static, str>,
     },
 
+    /// The data of one client are wrong.
+    #[error("client {client}: {source}")]
+    Client {
+        /// Its name.
+        client: String,
+        /// What is wrong with them.
+        source: Box<Error>,
+    },
+
     /// Some cells of a grid failed; the others are stored.
     #[error("{failed} of {cells} cells failed; the first: {first}")]
     Incomplete {
@@ -151,6 +160,7 @@ impl Error {
                 "`boostfgl config show` prints every key with its meaning and default."
             }
             Self::Usage { advice, .. } => advice,
+            Self::Client { source, .. } => source.advice(),
             Self::Incomplete { .. } => {
                 "Finished cells are kept: leave the method out or change its settings, and run \
                  the same command again."
@@ -177,12 +187,20 @@ impl Error {
             | Self::Partition(boostfgl_partition::Error::Graph(
                 several @ boostfgl_graph::Error::Several { .. },
             )) => several.to_string().lines().map(str::to_owned).collect(),
+            Self::Client { client, source } => {
+                let mut lines = source.lines();
+                lines[0].insert_str(0, &format!("client {client}: "));
+                lines
+            }
             other => vec![other.to_string().replace(['\n', '\r'], " ")],
         }
     }
 
     /// Whether the command or its input is wrong (exit code 2), or the run failed (exit code 1).
     pub fn is_input(&self) -> bool {
+        if let Self::Client { source, .. } = self {
+            return source.is_input();
+        }
         if let Self::Fairness(error) = self {
             return error.is_request();
         }

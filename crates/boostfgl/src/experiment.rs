@@ -7,7 +7,7 @@ use boostfgl_fairness::Evaluation;
 use boostfgl_fairness::diagnostics::{Diagnosis, DiagnosticKind, Settings};
 use boostfgl_fed::boost::Boost;
 use boostfgl_fed::methods::Layout;
-use boostfgl_fed::{Federation, LocalData, Outcome, RoundRecord};
+use boostfgl_fed::{ClientName, Federation, LocalData, Outcome, RoundRecord};
 use boostfgl_graph::groups::{Groups, node_homophily};
 use boostfgl_graph::{Graph, Role, Split};
 use boostfgl_nn::Dense;
@@ -89,24 +89,30 @@ impl Run {
     /// The refused updates in a sentence: how many of which clients, and the first of them; `None`
     /// without any.
     pub fn refusals(&self) -> Option<String> {
-        let refused = || {
-            self.seeds
-                .iter()
-                .flat_map(|run| run.refused.iter().map(move |refusal| (run.seed, refusal)))
-        };
-        let (seed, first) = refused().next()?;
-        let mut clients: BTreeMap<usize, usize> = BTreeMap::new();
-        refused().for_each(|(_, refusal)| *clients.entry(refusal.update.client).or_insert(0) += 1);
-        let each: Vec<String> =
-            clients.iter().map(|(client, count)| format!("client {client}: {count}")).collect();
-        let (all, each) = (refused().count(), each.join(", "));
-        let updates = if all == 1 { "update was" } else { "updates were" };
-        let Refused { round, update: RoundRefusal { client, text, .. } } = first;
-        Some(format!(
-            "{all} {updates} refused ({each}); the first, seed {seed}, client {client}, round \
-             {round}: {text}"
-        ))
+        refusals(self.seeds.iter().map(|run| (run.seed, &run.refused[..])))
     }
+}
+
+/// The refused updates of these seeds in a sentence; `None` without any.
+pub(crate) fn refusals<'a>(
+    seeds: impl Iterator<Item = (u64, &'a [Refused])> + Clone,
+) -> Option<String> {
+    let refused =
+        seeds.flat_map(|(seed, refused)| refused.iter().map(move |refusal| (seed, refusal)));
+    let (seed, first) = refused.clone().next()?;
+    let mut clients: BTreeMap<usize, (ClientName, usize)> = BTreeMap::new();
+    for (_, refusal) in refused.clone() {
+        let name = refusal.update.called();
+        clients.entry(name.number).or_insert((name, 0)).1 += 1;
+    }
+    let each: Vec<String> =
+        clients.values().map(|(client, count)| format!("{client}: {count}")).collect();
+    let (all, each) = (refused.count(), each.join(", "));
+    let updates = if all == 1 { "update was" } else { "updates were" };
+    let (round, client, text) = (first.round, first.update.called(), &first.update.text);
+    Some(format!(
+        "{all} {updates} refused ({each}); the first, seed {seed}, {client}, round {round}: {text}"
+    ))
 }
 
 impl Experiment {
@@ -120,6 +126,12 @@ impl Experiment {
     /// # Errors
     /// If the configuration asks for more clients than there are nodes.
     pub fn new(config: Checked<Config>, graph: Graph) -> Result<Self> {
+        if !config.client_data.is_empty() {
+            let reason = "expected one graph that is divided among clients, found clients with \
+                graphs of their own";
+            let advice = "`boostfgl run --client-data DIR` trains on them.";
+            return Err(Error::usage("client_data", reason, advice));
+        }
         if config.partition.file().is_none() && config.partition.clients > graph.len() {
             let (clients, nodes) = (config.partition.clients, graph.len());
             return Err(boostfgl_partition::Error::TooManyClients { clients, nodes }.into());
@@ -208,11 +220,7 @@ impl Experiment {
     /// # Errors
     /// [`Error::Memory`] with both numbers.
     pub fn check_memory(&self, allowed: u64, threads: usize) -> Result<()> {
-        let needed = memory::estimate(&self.graph, &self.sized(), threads);
-        if needed <= allowed {
-            return Ok(());
-        }
-        Err(Error::Memory { needed_mib: needed >> 20, allowed_mib: allowed >> 20 })
+        memory::check_limit(memory::estimate(&self.graph, &self.sized(), threads), allowed)
     }
 
     /// Refuses a run that needs far more memory than this machine has. One that might work is
@@ -221,14 +229,8 @@ impl Experiment {
     /// # Errors
     /// [`Error::Machine`] with both numbers and the keys that decide.
     pub fn check_machine(&self) -> Result<()> {
-        let Some(machine) = memory::machine() else { return Ok(()) };
         // With one thread the estimate is lowest.
-        let needed = memory::estimate(&self.graph, &self.sized(), 1);
-        if needed <= memory::worth_a_try(machine) {
-            return Ok(());
-        }
-        let keys = memory::deciding(&self.config);
-        Err(Error::Machine { keys, needed_mib: needed >> 20, machine_mib: machine >> 20 })
+        memory::check_machine(memory::estimate(&self.graph, &self.sized(), 1), &self.config)
     }
 
     /// The configuration with the actual number of clients. A partition file that cannot be read is

@@ -24,6 +24,7 @@
 
 mod builder;
 pub mod checkpoint;
+pub mod clients;
 pub mod config;
 pub mod data;
 mod details;

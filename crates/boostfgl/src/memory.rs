@@ -1,6 +1,6 @@
 //! An estimate of the memory that a run will need.
 
-use crate::Config;
+use crate::{Config, Error, Result};
 use boostfgl_fed::boost::Place;
 use boostfgl_fed::config::{MOST_LAYERS, WIDEST};
 use boostfgl_fed::methods::{Layout, Sizes};
@@ -16,7 +16,12 @@ use boostfgl_nn::backbones::{self, Architecture};
 ///
 /// Counted in floating point: integers up to 2⁵³ are exact, and nothing overflows.
 pub fn estimate(graph: &Graph, config: &Config, threads: usize) -> u64 {
-    let size = Size::of(graph, config, threads);
+    estimate_of(&DataSize::of(graph), config, threads)
+}
+
+/// The same for data of this size, which are divided among the configured number of clients.
+pub fn estimate_of(data: &DataSize, config: &Config, threads: usize) -> u64 {
+    let size = Size::of(data, config, threads);
     // Clients hold features twice (rows and, for the gradient, columns), the operator, and a
     // restricted operator per layer with its transpose and index maps.
     let data = 5.0 * size.features + size.arcs * 4.0 + size.edges + size.layers * 3.0 * size.edges;
@@ -25,6 +30,73 @@ pub fn estimate(graph: &Graph, config: &Config, threads: usize) -> u64 {
     let activations =
         at_work * size.share(size.nodes) * (4.0 * size.hidden + 4.0 * size.classes) * 4.0;
     (data + models + activations + extra(&size, config)) as u64
+}
+
+/// The size of the data of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct DataSize {
+    /// Number of nodes.
+    pub nodes: usize,
+    /// Number of arcs: every edge in both directions.
+    pub arcs: usize,
+    /// Number of features.
+    pub width: usize,
+    /// Number of classes.
+    pub classes: usize,
+    /// Bytes of the features.
+    pub feature_bytes: f64,
+}
+
+impl DataSize {
+    /// The size of a graph.
+    pub fn of(graph: &Graph) -> Self {
+        Self {
+            nodes: graph.len(),
+            arcs: graph.adjacency().arcs(),
+            width: graph.features().columns(),
+            classes: graph.classes(),
+            feature_bytes: match graph.features() {
+                Features::Sparse(x) => x.values().len() as f64 * 8.0,
+                Features::Dense { values, .. } => values.len() as f64 * 4.0,
+            },
+        }
+    }
+
+    /// The size of both together, which have the same features and classes.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            nodes: self.nodes + other.nodes,
+            arcs: self.arcs + other.arcs,
+            width: self.width.max(other.width),
+            classes: self.classes.max(other.classes),
+            feature_bytes: self.feature_bytes + other.feature_bytes,
+        }
+    }
+}
+
+/// Refuses a need of more than `allowed` bytes.
+///
+/// # Errors
+/// [`Error::Memory`] with both numbers.
+pub(crate) fn check_limit(needed: u64, allowed: u64) -> Result<()> {
+    if needed <= allowed {
+        return Ok(());
+    }
+    Err(Error::Memory { needed_mib: needed >> 20, allowed_mib: allowed >> 20 })
+}
+
+/// Refuses a need of far more than this machine has, under these settings. One that might work is
+/// allowed, and every need is where the system does not report its memory.
+///
+/// # Errors
+/// [`Error::Machine`] with both numbers and the keys that decide.
+pub(crate) fn check_machine(needed: u64, config: &Config) -> Result<()> {
+    let Some(machine) = machine().filter(|&machine| needed > worth_a_try(machine)) else {
+        return Ok(());
+    };
+    let keys = deciding(config);
+    Err(Error::Machine { keys, needed_mib: needed >> 20, machine_mib: machine >> 20 })
 }
 
 /// Memory and swap space of this machine, in bytes; `None` where the system does not report them.
@@ -107,32 +179,25 @@ struct Size {
 }
 
 impl Size {
-    fn of(graph: &Graph, config: &Config, threads: usize) -> Self {
-        let (nodes, arcs) = (graph.len() as f64, graph.adjacency().arcs() as f64);
+    fn of(data: &DataSize, config: &Config, threads: usize) -> Self {
+        let (nodes, arcs) = (data.nodes as f64, data.arcs as f64);
         let model = &config.model;
         // A configuration that is not checked yet may have any numbers.
         let (hidden, layers) = (model.hidden.min(WIDEST), model.layers.min(MOST_LAYERS));
-        let clients = config.partition.clients.clamp(1, graph.len().max(1));
+        let clients = config.partition.clients.clamp(1, data.nodes.max(1));
         let whole = config.method().is_ok_and(|method| method.layout == Layout::Whole);
-        let architecture = Architecture {
-            inputs: graph.features().columns(),
-            hidden,
-            classes: graph.classes(),
-            layers,
-        };
+        let architecture =
+            Architecture { inputs: data.width, hidden, classes: data.classes, layers };
         Self {
             nodes,
             arcs,
-            width: graph.features().columns() as f64,
-            classes: graph.classes() as f64,
+            width: data.width as f64,
+            classes: data.classes as f64,
             hidden: hidden as f64,
             layers: layers as f64,
             clients: if whole { 1.0 } else { clients as f64 },
             threads: threads as f64,
-            features: match graph.features() {
-                Features::Sparse(x) => x.values().len() as f64 * 8.0,
-                Features::Dense { values, .. } => values.len() as f64 * 4.0,
-            },
+            features: data.feature_bytes,
             edges: (arcs + nodes) * 8.0,
             parameters: parameters(&model.backbone, architecture) * 4.0,
         }

@@ -10,6 +10,7 @@ mod commands;
 #[cfg(test)]
 mod documented;
 mod output;
+mod planned;
 mod progress;
 mod signals;
 

@@ -100,7 +100,7 @@ impl Question<'_> {
             self.count(nodes, &mut tallies)?;
             clients.push(ClientTallies { client, nodes: size, tallies });
         }
-        Evaluation::of_tallies(self.truth.classes(), &clients, metrics)
+        Evaluation::of_tallies_with(self.truth.classes(), &clients, metrics)
     }
 
     /// Counts `nodes` into the groups they belong to.
@@ -203,12 +203,19 @@ impl ClientTallies {
 }
 
 impl Evaluation {
-    /// Scores from what each client counted, with the [stored](crate::Metric::stored) metrics of
-    /// `metrics`: for clients whose predictions stay with them.
+    /// Scores from what each client counted: for clients whose predictions stay with them.
     ///
     /// # Errors
     /// If a client counted another number of classes.
-    pub fn of_tallies(
+    pub fn of_tallies(classes: usize, clients: &[ClientTallies]) -> Result<Self> {
+        Self::of_tallies_with(classes, clients, &BUILTIN)
+    }
+
+    /// The same with the [stored](crate::Metric::stored) metrics of `metrics` on every group.
+    ///
+    /// # Errors
+    /// As [`Evaluation::of_tallies`].
+    pub fn of_tallies_with(
         classes: usize,
         clients: &[ClientTallies],
         metrics: &MetricRegistry,
@@ -317,7 +324,7 @@ mod tests {
                 ClientTallies::new(k, size, &pairs(true), &pairs(false), &minority_classes).unwrap()
             })
             .collect();
-        let found = Evaluation::of_tallies(classes as usize, &clients, &BUILTIN).unwrap();
+        let found = Evaluation::of_tallies(classes as usize, &clients).unwrap();
         assert_eq!(found, question.evaluate().unwrap());
         let wrong = Confusion::new(2);
         assert!(ClientTallies::new(0, 1, &wrong, &wrong, &minority_classes).is_err());

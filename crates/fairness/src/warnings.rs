@@ -180,8 +180,8 @@ const FALLEN: f64 = 0.99;
 /// The test nodes that a client's model gets right, and those that a constant prediction would.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClientGuess<'a> {
-    /// Which client.
-    pub client: usize,
+    /// The client, by its name or number.
+    pub client: String,
     /// Its test nodes.
     pub nodes: usize,
     /// How many of them the model gets right.
@@ -196,7 +196,7 @@ pub struct ClientGuess<'a> {
 /// (the majority-class baseline), by more than chance in its test nodes: the upper end of Wilson's
 /// 95 % interval is below the baseline. Clients with fewer than ten test nodes are passed over.
 pub fn worse_than_guessing(found: &ClientGuess<'_>, seed: u64) -> Option<Warning> {
-    let ClientGuess { client, nodes, right, class, guessed } = *found;
+    let ClientGuess { ref client, nodes, right, class, guessed } = *found;
     let upper = wilson(right as u64, nodes as u64).map_or(1.0, |interval| interval.hi);
     (nodes >= FEWEST && upper < guessed as f64 / nodes as f64).then(|| {
         let text = format!(
@@ -326,7 +326,8 @@ mod tests {
     #[test]
     fn a_client_that_should_guess_is_named() {
         // Wilson's interval of 8 of 20 goes up to 0.613 (by its formula).
-        let client = ClientGuess { client: 3, nodes: 20, right: 8, class: "ok", guessed: 13 };
+        let client =
+            ClientGuess { client: "3".into(), nodes: 20, right: 8, class: "ok", guessed: 13 };
         assert_eq!(
             worse_than_guessing(&client, 0).unwrap().text,
             "client 3 is below the majority-class baseline: 40.0 % of its 20 test nodes are \

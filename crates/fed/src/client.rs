@@ -153,6 +153,8 @@ impl<T: Real> Client<T> {
         check_roster(roster, data, plan)?;
         let Opened { run, initial, .. } = plan.open((data.width(), roster.classes.len()))?;
         data.adopt_classes(&roster.classes).map_err(|class| missing_class(&class))?;
+        // Random streams of the client are keyed by its number.
+        data.id = roster.client as usize;
         if let Some(tally) = tally {
             tally.begin(&roster.classes);
         }

@@ -59,6 +59,16 @@ pub trait Transport<T: Real> {
 /// Changes replies before they leave the clients. Only simulations have one.
 pub(crate) type Outbound<'a, T> = &'a mut dyn FnMut(&[Client<T>], &mut Vec<Arrival<T>>);
 
+/// Hands frames to clients in this process that share nothing else with the server, by the
+/// configured transport: what drives a run over folders of clients.
+pub fn exchange_in_process<T: Real>(
+    transport: config::Transport,
+    clients: &mut [Client<T>],
+    ask: Ask<T>,
+) -> Vec<Arrival<T>> {
+    exchange(transport, clients, &mut |_, _| {}, ask)
+}
+
 /// The exchange of a simulation, by its configured transport.
 pub(crate) fn exchange<T: Real>(
     transport: config::Transport,

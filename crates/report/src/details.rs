@@ -23,9 +23,53 @@ pub struct SeedDetails {
     /// The minority classes and how many nodes they have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub minority: Option<MinorityUsed>,
+    /// Which neighbours the homophily of a node is taken among; left out for the whole graph.
+    #[serde(default, skip_serializing_if = "Neighbours::are_all")]
+    pub homophily: Neighbours,
+    /// The clients, where they have names and graphs of their own; left out otherwise.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clients: Vec<ClientSummary>,
     /// Warnings, such as a collapsed model; left out without any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
+}
+
+/// The neighbours among which homophily is taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Neighbours {
+    /// Those in the whole graph.
+    #[default]
+    Global,
+    /// Those in the client's own graph.
+    Local,
+}
+
+impl Neighbours {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
+    fn are_all(&self) -> bool {
+        *self == Self::Global
+    }
+}
+
+/// What a client said about itself when it joined, and how well the reported model works for it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClientSummary {
+    /// Its name.
+    pub name: String,
+    /// Its nodes.
+    pub nodes: usize,
+    /// Its arcs: every edge in both directions.
+    pub arcs: usize,
+    /// Its training nodes.
+    pub train: usize,
+    /// Its validation nodes.
+    pub val: usize,
+    /// Its test nodes.
+    pub test: usize,
+    /// The headline metrics on its test nodes.
+    #[serde(flatten)]
+    pub scores: Percent<Scores>,
 }
 
 /// The scores of the model of one round.

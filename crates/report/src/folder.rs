@@ -58,6 +58,8 @@ impl RunFolder {
     pub const CHECKSUMS: &str = Checksums::FILE;
     /// The summary: the last file that a run writes.
     pub const SUMMARY: &str = "summary.json";
+    /// The folder with a folder for each client that has its own graph.
+    pub const CLIENTS: &str = "clients";
     /// The folder of checkpoints.
     pub const CHECKPOINT: &str = "checkpoint";
 
@@ -192,6 +194,38 @@ impl RunFolder {
         PredictionsWriter::create(self.file(Self::PREDICTIONS))
     }
 
+    /// The folder of one client, in which its predictions and its own models are.
+    pub fn client(&self, name: &str) -> PathBuf {
+        self.path.join(Self::CLIENTS).join(name)
+    }
+
+    /// The files in the folders of clients, as paths in this folder with `/` between the parts.
+    fn files_of_clients(&self) -> Vec<String> {
+        let mut files = Vec::new();
+        for client in names_in(&self.file(Self::CLIENTS)).unwrap_or_default() {
+            for name in [Self::PREDICTIONS, Self::MODEL] {
+                if self.client(&client).join(name).is_file() {
+                    files.push(format!("{}/{client}/{name}", Self::CLIENTS));
+                }
+            }
+        }
+        files.sort_unstable();
+        files
+    }
+
+    /// Removes the files of clients and their folders, where nothing else is in them.
+    fn remove_clients(&self) -> Result<()> {
+        for file in self.files_of_clients() {
+            disk::remove_file(self.file(&file))?;
+        }
+        // Folders with other files in them cannot be removed, and stay.
+        for client in names_in(&self.file(Self::CLIENTS)).unwrap_or_default() {
+            let _ = disk::remove_dir(self.client(&client));
+        }
+        let _ = disk::remove_dir(self.file(Self::CLIENTS));
+        Ok(())
+    }
+
     /// Writes `checksums.txt` with every file of the run, then `summary.json`. This must be the last
     /// write of a run.
     ///
@@ -199,7 +233,9 @@ impl RunFolder {
     /// If the system refuses.
     pub fn write_summary(&self, summary: &Summary) -> Result<()> {
         let json = summary.to_json();
-        Checksums::of(&self.path, Self::SUMMED)?.with(Self::SUMMARY, json.as_bytes()).write()?;
+        let clients = self.files_of_clients();
+        let names = Self::SUMMED.into_iter().chain(clients.iter().map(String::as_str));
+        Checksums::of(&self.path, names)?.with(Self::SUMMARY, json.as_bytes()).write()?;
         self.write_atomic(Self::SUMMARY, json.as_bytes())
     }
 
@@ -227,7 +263,8 @@ impl RunFolder {
         let changed = sums.names().filter_map(|name| sums.check(name).err());
         let mut changes: Vec<String> =
             changed.map(|error| Error::from(error).to_string()).collect();
-        for name in Self::SUMMED {
+        let clients = self.files_of_clients();
+        for name in Self::SUMMED.into_iter().chain(clients.iter().map(String::as_str)) {
             let file = self.file(name);
             if !file.is_file() || sums.has(name) {
                 continue;
@@ -307,6 +344,7 @@ impl RunFolder {
         if contains(names, Self::CHECKPOINT) && contains(names, Self::ROUNDS) {
             disk::remove_dir_all(self.file(Self::CHECKPOINT))?;
         }
+        self.remove_clients()?;
         // The rounds are the last entry of `SUMMED` and removed last: they identify the folder of a
         // run, so an interrupted removal can be repeated.
         for name in [Self::CHECKSUMS].into_iter().chain(Self::SUMMED) {

@@ -59,7 +59,8 @@ pub use comparison::{
     CostSummary, Courses, Difference, Measured, MetricSummary, Metrics, Outcome, StoredCell,
 };
 pub use details::{
-    Budget, MinorityUsed, RoundScores, SeedDetails, SplitOrigin, SplitUsed, StoredSplit,
+    Budget, ClientSummary, MinorityUsed, Neighbours, RoundScores, SeedDetails, SplitOrigin,
+    SplitUsed, StoredSplit,
 };
 pub use diagnostics_file::{DiagnosticsFile, SeedDiagnosis};
 pub use diagnostics_tables::DiagnosisReport;

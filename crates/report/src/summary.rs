@@ -55,7 +55,9 @@ pub struct Summary {
     /// Warnings of all seeds, such as a collapsed model; left out without any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
-    /// BLAKE3 of the parameters and predictions of all seeds.
+    /// BLAKE3 of the parameters and predictions of all seeds; left out where predictions stay with
+    /// the clients, whose seeds have a `federation_digest`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub digest: String,
     /// The fingerprint of its data; runs of earlier versions have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -94,12 +96,22 @@ pub struct SeedSummary {
     /// The number of refused updates by reason; left out without any.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub refused: BTreeMap<String, u64>,
-    /// BLAKE3 of the final parameters and predictions.
+    /// BLAKE3 of the final parameters and predictions; left out where predictions stay with the
+    /// clients.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub digest: String,
     /// BLAKE3 of the server's models and of what each client has, the same wherever the clients
     /// are; empty in runs of earlier versions.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub federation_digest: String,
+}
+
+impl SeedSummary {
+    /// What identifies the result: the digest of a simulation, or that of the federation where no
+    /// side has all predictions.
+    pub fn identity(&self) -> &str {
+        if self.digest.is_empty() { &self.federation_digest } else { &self.digest }
+    }
 }
 
 /// Traffic between clients and server.

@@ -2,8 +2,9 @@
 
 use super::state::{FinishedSeed, RecordedRounds, StateHeader, StoredSeed, TimeSpent};
 use super::{container, finished_file, restore_all};
-use crate::experiment::{Experiment, Refused};
+use crate::experiment::Refused;
 use crate::grid::identity::{self, CellInputs};
+use crate::run::trainable::{Sizes, Trainable};
 use crate::{Error, Result};
 use boostfgl_disk as disk;
 use boostfgl_fairness::diagnostics::Diagnosis;
@@ -15,10 +16,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// The state of a run that was stopped.
-#[derive(Default)]
-pub(crate) struct SavedRun {
+pub(crate) struct SavedRun<S> {
     /// The finished seeds, in order.
-    pub(crate) finished: Vec<FinishedSeed>,
+    pub(crate) finished: Vec<FinishedSeed<S>>,
     /// The seed after them, if it had begun and its state was saved.
     pub(crate) unfinished: Option<UnfinishedSeed>,
     /// The damaged files, and the work that is repeated because of them.
@@ -37,16 +37,22 @@ pub(crate) struct UnfinishedSeed {
     pub(crate) path: PathBuf,
 }
 
-impl SavedRun {
+impl<S> Default for SavedRun<S> {
+    fn default() -> Self {
+        Self { finished: Vec::new(), unfinished: None, notes: Vec::new() }
+    }
+}
+
+impl<S> SavedRun<S> {
     /// Reads the newest state that is intact. A damaged file is skipped with a note, and the work
     /// since the one before it is repeated.
     ///
     /// # Errors
     /// If a state belongs to another configuration, other data or another version of the program,
     /// or cannot be read.
-    pub(super) fn read(
+    pub(super) fn read<E: Trainable<Seed = S>>(
         run: &RunFolder,
-        experiment: &Experiment,
+        experiment: &E,
         inputs: &CellInputs,
     ) -> Result<Self> {
         let folder = run.file(RunFolder::CHECKPOINT);
@@ -77,7 +83,11 @@ impl SavedRun {
     }
 
     /// Looks for the newest intact state of the seed after the finished ones.
-    fn find_unfinished(&mut self, folder: &Path, reader: &Reader<'_>) -> Result<()> {
+    fn find_unfinished<E: Trainable>(
+        &mut self,
+        folder: &Path,
+        reader: &Reader<'_, E>,
+    ) -> Result<()> {
         let index = self.finished.len();
         let Some(&seed) = reader.experiment.config().seeds.get(index) else { return Ok(()) };
         let mut states = states(folder)?;
@@ -141,8 +151,8 @@ impl SavedRun {
 }
 
 /// Reads and checks the files of one run.
-struct Reader<'a> {
-    experiment: &'a Experiment,
+struct Reader<'a, E> {
+    experiment: &'a E,
     inputs: &'a CellInputs,
     /// A model of the right shapes.
     model: Params<f32>,
@@ -150,8 +160,8 @@ struct Reader<'a> {
     rounds: PathBuf,
 }
 
-impl Reader<'_> {
-    fn finished(&self, path: &Path, seed: u64) -> Result<FinishedSeed> {
+impl<E: Trainable> Reader<'_, E> {
+    fn finished(&self, path: &Path, seed: u64) -> Result<FinishedSeed<E::Seed>> {
         let (header, rest) = self.open(path, seed)?;
         let mut stored = StoredSeed {
             summary: String::new(),
@@ -166,7 +176,7 @@ impl Reader<'_> {
             text => Some(from_json(text, path)?),
         };
         let refused = from_json(&header.refused, path)?;
-        let run = self.experiment.reevaluate(seed, stored.outcome, diagnosis, refused)?;
+        let run = self.experiment.restore_seed(seed, stored.outcome, diagnosis, refused)?;
         Ok(FinishedSeed { run, summary, spent: header.spent, recorded: header.recorded })
     }
 
@@ -228,7 +238,7 @@ impl Reader<'_> {
 
     /// Evaluation indexes nodes and classes by them, so they must fit the graph.
     fn check_predictions(&self, predictions: &[u32], path: &Path) -> Result<()> {
-        let (nodes, classes) = (self.experiment.graph().len(), self.experiment.graph().classes());
+        let Sizes { nodes, classes, .. } = self.experiment.sizes();
         let fits = predictions.len() == nodes
             && predictions.iter().all(|&class| (class as usize) < classes);
         if fits {
@@ -325,12 +335,12 @@ fn files_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 /// A model of the shapes that the experiment trains.
-fn model(experiment: &Experiment) -> Result<Params<f32>> {
-    let (graph, model) = (experiment.graph(), &experiment.config().model);
+fn model(experiment: &impl Trainable) -> Result<Params<f32>> {
+    let (sizes, model) = (experiment.sizes(), &experiment.config().model);
     let architecture = Architecture {
-        inputs: graph.features().columns(),
+        inputs: sizes.features,
         hidden: model.hidden,
-        classes: graph.classes(),
+        classes: sizes.classes,
         layers: model.layers,
     };
     let backbone = backbones::build::<f32>(&model.backbone, architecture)?;

@@ -2,7 +2,8 @@
 
 use super::{container, restore_all};
 use crate::grid::identity::CellInputs;
-use crate::{Config, Error, Experiment, Result, fingerprint};
+use crate::run::trainable::Trainable;
+use crate::{Config, Error, Result, fingerprint};
 use boostfgl_fairness::diagnostics::DiagnosticKind;
 use boostfgl_nn::{StateVisitor, Stateful};
 use boostfgl_report::{Fingerprint, RunFolder};
@@ -43,7 +44,7 @@ impl Stateful for Manifest {
 
 impl Manifest {
     /// The manifest of an experiment with these inputs.
-    pub(super) fn new(experiment: &Experiment, inputs: &CellInputs) -> Self {
+    pub(super) fn new(experiment: &impl Trainable, inputs: &CellInputs) -> Self {
         let names: Vec<&str> = experiment.diagnostics().iter().map(|which| which.name()).collect();
         Self {
             program: PROGRAM.to_owned(),
@@ -120,7 +121,7 @@ impl Manifest {
     pub(super) fn check_inputs(
         &self,
         run: &RunFolder,
-        experiment: &Experiment,
+        experiment: &impl Trainable,
         inputs: &CellInputs,
     ) -> Result<()> {
         const ADVICE: &str = "Restore the data, or start again with `boostfgl run --config`.";
@@ -128,7 +129,7 @@ impl Manifest {
         let begun_with =
             Fingerprint { whole, structure, features, labels, split, ..Fingerprint::default() };
         let config = run.file(RunFolder::CONFIG).display().to_string();
-        fingerprint::check(&config, experiment.graph().name(), &begun_with, &inputs.data, ADVICE)?;
+        fingerprint::check(&config, experiment.dataset(), &begun_with, &inputs.data, ADVICE)?;
         if self.partition == partition_of(inputs) {
             return Ok(());
         }

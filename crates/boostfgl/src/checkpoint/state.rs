@@ -1,6 +1,6 @@
 //! The content of checkpoint files, and the values that a run saves into them.
 
-use crate::experiment::{Refused, SeedRun};
+use crate::experiment::Refused;
 use boostfgl_fed::Outcome;
 use boostfgl_nn::{StateVisitor, Stateful};
 use boostfgl_report::SeedSummary;
@@ -90,8 +90,8 @@ impl Stateful for StoredSeed {
 }
 
 /// A finished seed in memory.
-pub(crate) struct FinishedSeed {
-    pub(crate) run: SeedRun,
+pub(crate) struct FinishedSeed<S> {
+    pub(crate) run: S,
     pub(crate) summary: SeedSummary,
     pub(crate) spent: TimeSpent,
     /// `rounds.jsonl` up to the end of the seed.
@@ -99,9 +99,9 @@ pub(crate) struct FinishedSeed {
 }
 
 /// The progress of a run, between two rounds of a seed.
-pub(crate) struct Position<'a> {
+pub(crate) struct Position<'a, S> {
     /// The seeds before this one.
-    pub(crate) finished: &'a [FinishedSeed],
+    pub(crate) finished: &'a [FinishedSeed<S>],
     /// `rounds.jsonl`, all of it fsynced.
     pub(crate) recorded: RecordedRounds,
     pub(crate) spent: TimeSpent,

@@ -5,8 +5,9 @@ use super::manifest::Manifest;
 use super::schedule::SaveTimer;
 use super::state::{FinishedSeed, Position, RecordedRounds, StateHeader, StoredSeed, TimeSpent};
 use super::{CheckpointOptions, container, finished_file, state_file, unfinished};
-use crate::experiment::{Experiment, Refused};
+use crate::experiment::Refused;
 use crate::grid::identity::{self, CellInputs};
+use crate::run::trainable::{SeedResult, Trainable};
 use crate::{Error, Result};
 use boostfgl_disk as disk;
 use boostfgl_nn::StateVisitor;
@@ -19,11 +20,11 @@ use std::time::Instant;
 const STATES_KEPT: usize = 2;
 
 /// Saves the state of a run while it is under way.
-pub(crate) struct CheckpointWriter<'a> {
+pub(crate) struct CheckpointWriter<'a, E> {
     /// Locked, so that no other process works on the run.
     run: RunFolder,
     folder: PathBuf,
-    experiment: &'a Experiment,
+    experiment: &'a E,
     options: CheckpointOptions<'a>,
     timer: SaveTimer,
     /// The inputs when the run was started or resumed. The run continues with the data it has read,
@@ -33,14 +34,14 @@ pub(crate) struct CheckpointWriter<'a> {
     stored: usize,
 }
 
-impl<'a> CheckpointWriter<'a> {
+impl<'a, E: Trainable> CheckpointWriter<'a, E> {
     /// Starts the checkpoints of a new run and removes those of an earlier run in the folder.
     ///
     /// # Errors
     /// If the folder cannot be written, or another process works on it.
     pub(crate) fn start(
         run: &RunFolder,
-        experiment: &'a Experiment,
+        experiment: &'a E,
         options: CheckpointOptions<'a>,
     ) -> Result<Self> {
         let writer = Self::new(run, experiment, options)?;
@@ -57,9 +58,9 @@ impl<'a> CheckpointWriter<'a> {
     /// works on the run.
     pub(crate) fn resume(
         run: &RunFolder,
-        experiment: &'a Experiment,
+        experiment: &'a E,
         options: CheckpointOptions<'a>,
-    ) -> Result<(Self, SavedRun)> {
+    ) -> Result<(Self, SavedRun<E::Seed>)> {
         // The folder is locked before anything is read: the process that held the lock until now
         // may have finished the run.
         let mut writer = Self::new(run, experiment, options)?;
@@ -86,11 +87,7 @@ impl<'a> CheckpointWriter<'a> {
         Ok((writer, saved))
     }
 
-    fn new(
-        run: &RunFolder,
-        experiment: &'a Experiment,
-        options: CheckpointOptions<'a>,
-    ) -> Result<Self> {
+    fn new(run: &RunFolder, experiment: &'a E, options: CheckpointOptions<'a>) -> Result<Self> {
         let folder = run.file(RunFolder::CHECKPOINT);
         let (run, timer) = (run.take()?, SaveTimer::new(options.schedule));
         let inputs = CellInputs::of(experiment)?;
@@ -110,7 +107,7 @@ impl<'a> CheckpointWriter<'a> {
     /// If it cannot be written, and [`Error::Stopped`] if a stop was requested.
     pub(crate) fn save(
         &mut self,
-        position: Position<'_>,
+        position: Position<'_, E::Seed>,
         save_training: impl FnOnce(&mut StateVisitor<'_>) -> boostfgl_nn::Result<()>,
     ) -> Result<()> {
         let started = Instant::now();
@@ -134,7 +131,7 @@ impl<'a> CheckpointWriter<'a> {
     ///
     /// # Errors
     /// If they cannot be written, and [`Error::Stopped`].
-    pub(crate) fn stop_if_asked(&mut self, finished: &[FinishedSeed]) -> Result<()> {
+    pub(crate) fn stop_if_asked(&mut self, finished: &[FinishedSeed<E::Seed>]) -> Result<()> {
         if !self.options.is_asked_to_stop() {
             return Ok(());
         }
@@ -153,7 +150,7 @@ impl<'a> CheckpointWriter<'a> {
         let _ = disk::remove_dir_all(&self.folder);
     }
 
-    fn store_finished(&mut self, finished: &[FinishedSeed]) -> Result<()> {
+    fn store_finished(&mut self, finished: &[FinishedSeed<E::Seed>]) -> Result<()> {
         for (index, seed) in finished.iter().enumerate().skip(self.stored) {
             self.store(index, seed)?;
             self.stored = index + 1;
@@ -161,14 +158,14 @@ impl<'a> CheckpointWriter<'a> {
         Ok(())
     }
 
-    fn store(&self, index: usize, seed: &FinishedSeed) -> Result<()> {
+    fn store(&self, index: usize, seed: &FinishedSeed<E::Seed>) -> Result<()> {
         let mut header =
-            self.header(seed.summary.seed, seed.recorded.clone(), seed.spent, &seed.run.refused)?;
-        let diagnosis = seed.run.diagnosis.as_ref().map(serde_json::to_string).transpose();
+            self.header(seed.summary.seed, seed.recorded.clone(), seed.spent, seed.run.refused())?;
+        let diagnosis = seed.run.diagnosis().map(serde_json::to_string).transpose();
         let mut stored = StoredSeed {
             summary: serde_json::to_string(&seed.summary).map_err(not_json)?,
             diagnosis: diagnosis.map_err(not_json)?.unwrap_or_default(),
-            outcome: seed.run.outcome.clone(),
+            outcome: seed.run.outcome().clone(),
         };
         container::write(&finished_file(&self.folder, index), |visitor| {
             visitor.visit("head", &mut header)?;

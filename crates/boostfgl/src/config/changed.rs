@@ -1,7 +1,7 @@
 //! What a configuration changes, by which runs of one method are distinguished.
 
 use super::lookup::{full_path, is_known, last};
-use super::{Config, values};
+use super::{Config, HomophilyGraph, values};
 use crate::Data;
 use toml::Value;
 
@@ -19,7 +19,7 @@ impl Config {
     pub fn changed(&self) -> Vec<String> {
         let own = format!("methods.{}.", self.method);
         let concerns = |path: &str| {
-            !["dataset", "method", "boosts", "name"].contains(&path)
+            !["dataset", "client_data", "method", "boosts", "name"].contains(&path)
                 && (!path.starts_with("methods.") || path.starts_with(&own))
         };
         let plain = values(&self.unchanged());
@@ -51,6 +51,9 @@ impl Config {
     fn unchanged(&self) -> Self {
         let mut plain =
             Self { dataset: self.dataset.clone(), method: self.method.clone(), ..Self::default() };
+        if !self.client_data.is_empty() {
+            plain.groups.homophily_graph = HomophilyGraph::Local;
+        }
         // Data that no longer exist have no protocol.
         if let Some((shares, rate)) =
             Data::named(&self.dataset).ok().and_then(|data| data.protocol())

@@ -55,6 +55,7 @@ impl Checked<Config> {
         // Every section is named, so that a new one cannot be forgotten here.
         let Config {
             dataset: _,
+            client_data: _,
             method: _,
             boosts: _,
             name: _,

@@ -4,7 +4,7 @@ use super::dotted::{empty_tables, get, insert, leaves, merge};
 use super::lines::{at_line, line_of, offset_of};
 use super::lookup::{check_key, full_path, in_plain_words, is_known, unknown_key};
 use super::{Checked, Config, renamed, values};
-use crate::{Data, Error, Result};
+use crate::{Data, Error, Result, clients};
 use boostfgl_disk::{self as disk, Checksums};
 use boostfgl_report::RunFolder;
 use std::collections::BTreeMap;
@@ -20,6 +20,8 @@ pub enum Source {
     Default,
     /// The dataset's protocol.
     Dataset(String),
+    /// What follows from clients that have their own graphs.
+    ClientData,
     /// A configuration file, and the line in it.
     File {
         /// The file.
@@ -36,6 +38,7 @@ impl fmt::Display for Source {
         match self {
             Self::Default => f.write_str("default"),
             Self::Dataset(name) => write!(f, "protocol of {name}"),
+            Self::ClientData => f.write_str("client_data"),
             Self::File { path, line: None } => write!(f, "{}", path.display()),
             Self::File { path, line: Some(line) } => write!(f, "{}, line {line}", path.display()),
             Self::Flag(flag) => f.write_str(flag),
@@ -164,10 +167,28 @@ impl Layers {
     pub fn resolve(&self) -> Result<(Checked<Config>, BTreeMap<String, Source>)> {
         let named =
             self.layers.iter().rev().find_map(|(_, t)| t.get("dataset").and_then(Value::as_str));
-        let name = named.unwrap_or("demo").to_owned();
         let mut all =
             vec![(Source::Default, Table::try_from(Config::default()).unwrap_or_default())];
-        if let Some((split, rate)) = Data::named(&name)?.protocol() {
+        let (name, data) = match self.client_data() {
+            Some(paths) => {
+                let name = match named {
+                    Some(name) => name.to_owned(),
+                    None => clients::dataset_name(&paths)?,
+                };
+                let mut table = Table::new();
+                insert(&mut table, "dataset", Value::String(name.clone()));
+                insert(&mut table, "groups.homophily_graph", Value::String("local".into()));
+                all.push((Source::ClientData, table));
+                let known = Data::known(&name).map(Data::named).transpose()?;
+                (name, known)
+            }
+            None => {
+                let name = named.unwrap_or("demo").to_owned();
+                let data = Data::named(&name)?;
+                (name, Some(data))
+            }
+        };
+        if let Some((split, rate)) = data.and_then(|data| data.protocol()) {
             let mut table = Table::new();
             for (key, share) in ["split.train", "split.val", "split.test"].iter().zip(split) {
                 insert(&mut table, key, Value::Float(share));
@@ -197,6 +218,16 @@ impl Layers {
         let config = config.checked().map_err(|error| located(error, &sources))?;
         self.check_shortened(&config.method)?;
         Ok((config, sources))
+    }
+
+    /// The folders of clients that have their own graphs, if any are named.
+    fn client_data(&self) -> Option<Vec<PathBuf>> {
+        let mut layers = self.layers.iter().rev();
+        let paths =
+            layers.find_map(|(_, table)| table.get("client_data").and_then(Value::as_array))?;
+        let paths: Vec<PathBuf> =
+            paths.iter().filter_map(|path| path.as_str().map(PathBuf::from)).collect();
+        (!paths.is_empty()).then_some(paths)
     }
 
     /// Whether a file, a flag or `--set` sets this key, given by its full path.
@@ -233,16 +264,23 @@ impl Layers {
     }
 }
 
-/// Warnings for keys that are set and belong to a method that is not selected, one sentence each.
+/// Warnings for keys that are set and belong to a method that is not selected, or divide a graph
+/// that clients have in parts already; one sentence each.
 pub fn without_effect(config: &Config, sources: &BTreeMap<String, Source>) -> Vec<String> {
     let own = format!("methods.{}.", config.method);
+    let divides = |path: &str| !config.client_data.is_empty() && path.starts_with("partition.");
     let set = values(config).into_iter().filter(|(key, value)| {
         let value = value.as_ref().map(Value::to_string).unwrap_or_default();
-        key.path.starts_with("methods.") && !key.path.starts_with(&own) && value != key.default
+        let of_other = key.path.starts_with("methods.") && !key.path.starts_with(&own);
+        (of_other || divides(&key.path)) && value != key.default
     });
     set.map(|(key, _)| {
         let source = sources.get(&key.path).unwrap_or(&Source::Default);
-        format!("{} (from {source}) has no effect: the method is {}", key.path, config.method)
+        let reason = match divides(&key.path) {
+            true => "clients have graphs of their own".to_owned(),
+            false => format!("the method is {}", config.method),
+        };
+        format!("{} (from {source}) has no effect: {reason}", key.path)
     })
     .collect()
 }

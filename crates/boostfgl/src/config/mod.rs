@@ -27,6 +27,7 @@ use boostfgl_graph::{Graph, Scaling};
 use boostfgl_partition::{PartitionConfig, Ratios, SplitRule};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 /// The whole configuration of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -34,6 +35,11 @@ use serde::{Deserialize, Serialize};
 pub struct Config {
     /// The dataset: a catalogue name, a path, or generate:PRESET.
     pub dataset: String,
+    /// Folders of clients that have their own graphs, or one folder with a folder for each. With
+    /// them `dataset` is only the name in tables and of the protocol.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<String>")]
+    pub client_data: Vec<PathBuf>,
     /// The federated method; `boostfgl methods` lists them.
     pub method: String,
     /// The boosts that are on: node, topology, model. Left out, the method decides (boostfgl: all,
@@ -87,6 +93,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             dataset: "demo".into(),
+            client_data: Vec::new(),
             method: "fedavg".into(),
             boosts: None,
             name: None,

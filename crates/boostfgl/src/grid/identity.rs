@@ -7,7 +7,8 @@
 //! result may differ (see ARCHITECTURE.md).
 
 use crate::config::SplitSource;
-use crate::{Config, Data, Experiment, Result};
+use crate::run::trainable::Trainable;
+use crate::{Config, Data, Result};
 use blake3::{Hash, Hasher};
 use boostfgl_partition::FromFile;
 use boostfgl_report::Fingerprint;
@@ -28,7 +29,7 @@ impl CellInputs {
     ///
     /// # Errors
     /// If there is a partition file and it cannot be read.
-    pub fn of(experiment: &Experiment) -> Result<Self> {
+    pub(crate) fn of(experiment: &impl Trainable) -> Result<Self> {
         let file = experiment.config().partition.file();
         Ok(Self {
             data: experiment.fingerprint().clone(),
@@ -51,6 +52,7 @@ pub fn of_cell(config: &Config, seed: u64, inputs: &CellInputs) -> String {
         identity.split.source = SplitSource::Shares;
     }
     identity.dataset = String::new();
+    identity.client_data = Vec::new();
     identity.name = None;
     // It changes no digit.
     identity.transport = Default::default();

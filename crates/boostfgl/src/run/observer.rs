@@ -5,7 +5,7 @@ use super::recorder::refusal;
 use super::seeds::{Output, SeedClock};
 use crate::Result;
 use crate::checkpoint::Position;
-use crate::experiment::Refused;
+use crate::experiment::{Experiment, Refused};
 use boostfgl_fairness::diagnostics::Diagnostician;
 use boostfgl_fed::{Observer, ObserverResult, RoundRecord, Training};
 
@@ -13,7 +13,7 @@ use boostfgl_fed::{Observer, ObserverResult, RoundRecord, Training};
 pub(super) struct SeedObserver<'e, 'a, 'r> {
     pub(super) seed: u64,
     pub(super) evaluator: &'e Evaluator<'e>,
-    pub(super) output: Output<'a, 'r>,
+    pub(super) output: Output<'a, 'r, Experiment>,
     /// The refused updates so far.
     pub(super) refused: Vec<Refused>,
 }

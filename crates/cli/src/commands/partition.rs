@@ -3,10 +3,12 @@
 use crate::args::{OutputFlags, PrintFlags, TrainingFlags};
 use crate::output;
 use anyhow::Result;
+use boostfgl::clients::{TableFormat, check_free, export};
 use boostfgl::disk::Checksums;
 use boostfgl::partition::{Description, PartitionConfig, Registry, file};
 use boostfgl::{Error, Experiment};
 use clap::Args;
+use std::path::PathBuf;
 
 /// Divide a graph among clients, show the parts, and write them to a file for --partition
 #[derive(Debug, Args)]
@@ -22,6 +24,15 @@ pub(crate) struct Partition {
 
     #[arg(long, value_name = "NAME", help = partitioner_help())]
     partitioner: Option<String>,
+
+    /// Write a folder for each client, for `run --client-data`: its part of the graph with the
+    /// split, and schema.toml; for one seed [default: 0]
+    #[arg(long, value_name = "DIR")]
+    to_clients: Option<PathBuf>,
+
+    /// Files of the clients: csv, or npz, which is far smaller for many columns of zeros
+    #[arg(long, value_name = "NAME", default_value = "csv", requires = "to_clients")]
+    format: String,
 
     #[command(flatten)]
     output: OutputFlags,
@@ -42,7 +53,20 @@ impl Partition {
         if let Some(name) = &self.partitioner {
             layers.set("partition.partitioner", name.as_str(), "--partitioner")?;
         }
+        let format = TableFormat::from_name(&self.format)?;
+        if let Some(folder) = &self.to_clients {
+            // Each seed has its own partition, and a folder holds one.
+            if !layers.sets("seeds") {
+                layers.set("seeds", vec![0i64], "--to-clients")?;
+            }
+            check_free(folder)?;
+        }
         let (config, _) = layers.resolve()?;
+        if let (Some(_), [_, _, ..]) = (&self.to_clients, &config.seeds[..]) {
+            let reason = format!("expected one seed, found {}", config.seeds.len());
+            let advice = "Each seed has its own partition: --seeds 3, takes seed 3 alone.";
+            return Err(Error::usage("--to-clients", reason, advice).into());
+        }
         if let Some(path) = &self.output.out {
             output::check_new_file(path, self.output.overwrite)?;
         }
@@ -61,6 +85,10 @@ impl Partition {
             file::write(path, experiment.graph(), &parts).map_err(Error::from)?;
             Checksums::write_sidecar(path).map_err(Error::from)?;
         }
+        let folders = match &self.to_clients {
+            Some(folder) => export(experiment.graph(), &drawn[0].1, folder, format)?,
+            None => Vec::new(),
+        };
         let described =
             drawn.iter().map(|(seed, p)| (seed, Description::new(experiment.graph(), p)));
         if self.printing.json {
@@ -73,8 +101,17 @@ impl Partition {
         for (seed, description) in described {
             text.push_str(&format!("seed {seed}\n{description}\n"));
         }
+        if let Some(folder) = &self.to_clients {
+            let (count, folder) = (folders.len(), folder.display());
+            text.push_str(&format!(
+                "Written to {folder}: {count} clients. To train on them:\n  \
+                 boostfgl run --client-data {folder} --seeds {},\n",
+                drawn[0].0
+            ));
+        }
         match &self.output.out {
             Some(path) => text.push_str(&format!("Written to {}\n", path.display())),
+            None if self.to_clients.is_some() => {}
             None => text.push_str("Nothing written; --out FILE writes it for --partition FILE.\n"),
         }
         output::print(&text)

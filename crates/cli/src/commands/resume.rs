@@ -3,12 +3,14 @@
 use super::run::{FinishedRun, print_json, print_tables, write_report};
 use crate::args::{DataFlags, PaceFlags, PrintFlags, ResourceFlags};
 use crate::output;
+use crate::planned::Planned;
 use crate::progress::Rounds;
 use crate::signals;
 use anyhow::Result;
 use boostfgl::checkpoint::{UnfinishedRun, is_unfinished, runs_in};
+use boostfgl::clients::ClientsExperiment;
 use boostfgl::report::{DiagnosticsFile, RunFolder, Summary};
-use boostfgl::{CheckpointOptions, Error, Experiment, diagnose};
+use boostfgl::{CheckpointOptions, Error, Experiment};
 use clap::Args;
 use std::path::{Path, PathBuf};
 
@@ -89,10 +91,14 @@ impl Resume {
         pool: &rayon::ThreadPool,
     ) -> Result<FinishedRun> {
         let config = unfinished.config().clone();
-        let (_, graph) = self.data_flags.load(&config.dataset, self.printing.quiet)?;
-        let experiment = pool.install(|| Experiment::new(config, graph))?;
-        let experiment = experiment.with_diagnostics(unfinished.diagnostics().to_vec());
-        self.resources.check(&experiment, pool)?;
+        let experiment = if config.client_data.is_empty() {
+            let (_, graph) = self.data_flags.load(&config.dataset, self.printing.quiet)?;
+            let experiment = pool.install(|| Experiment::new(config, graph))?;
+            Planned::Simulation(experiment.with_diagnostics(unfinished.diagnostics().to_vec()))
+        } else {
+            Planned::Clients(pool.install(|| ClientsExperiment::new(config))?)
+        };
+        experiment.check(&self.resources, pool)?;
         let config = experiment.config();
         let mut rounds =
             Rounds::new(&config.method, config.seeds.len(), config.fed.rounds, self.printing.quiet);
@@ -104,12 +110,7 @@ impl Resume {
             }
             other => other,
         })?;
-        run.refusals().iter().chain(&run.note).for_each(|note| output::note(note));
-        Ok(FinishedRun {
-            diagnostics: diagnose::diagnostics_file(&run.seeds),
-            summary: run.summary,
-            folder: folder.to_path_buf(),
-        })
+        Ok(FinishedRun::new(run, folder))
     }
 }
 

@@ -5,10 +5,12 @@ use crate::args::{
     parse_diagnostics,
 };
 use crate::output;
+use crate::planned::{Planned, Trained};
 use crate::progress::Rounds;
 use crate::signals;
 use anyhow::Result;
 use boostfgl::checkpoint::is_unfinished;
+use boostfgl::clients::ClientsExperiment;
 use boostfgl::config::without_effect;
 use boostfgl::disk::Checksums;
 use boostfgl::fairness::diagnostics::DiagnosticKind;
@@ -16,9 +18,7 @@ use boostfgl::report::page::Report;
 use boostfgl::report::{
     Depth, DiagnosisReport, DiagnosticsFile, RunFolder, RunView, Summary, Table, name, write_atomic,
 };
-use boostfgl::{
-    CheckpointOptions, CheckpointSchedule, Config, Error, Experiment, Layers, diagnose,
-};
+use boostfgl::{Checked, CheckpointOptions, CheckpointSchedule, Config, Error, Experiment, Layers};
 use clap::Args;
 use std::path::{Path, PathBuf};
 
@@ -36,6 +36,7 @@ use std::path::{Path, PathBuf};
 ///   boostfgl run cora --method fedavg --name long --rounds 200
 ///                                                    named by you: runs/cora/long
 ///   boostfgl run cora --diagnostics gsd,epr          also measure where unfairness arises
+///   boostfgl run --client-data north south           clients with graphs of their own, a folder each
 #[derive(Debug, Default, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Run {
@@ -47,6 +48,11 @@ pub(crate) struct Run {
 
     #[command(flatten)]
     pace: PaceFlags,
+
+    /// Folder of each client, or one folder that holds them: every client has its own graph, in any
+    /// format that is read, and nothing but messages is shared. Its name is that of its folder
+    #[arg(long, value_name = "DIR", num_args = 1.., conflicts_with_all = ["data", "clients", "partition"])]
+    client_data: Vec<PathBuf>,
 
     /// Name of the run in tables, reports and `serve` [default: method, boosts and changed
     /// settings]
@@ -74,6 +80,13 @@ pub(super) struct FinishedRun {
 }
 
 impl FinishedRun {
+    /// A run that has just ended, in its folder. Its notes are printed.
+    pub(super) fn new(run: Trained, folder: &Path) -> Self {
+        let Trained { summary, diagnostics, notes } = run;
+        notes.iter().for_each(|note| output::note(note));
+        Self { summary, diagnostics, folder: folder.to_path_buf() }
+    }
+
     /// The summary as JSON, with the diagnostics of these kinds.
     fn with_diagnostics(&self, kinds: &[DiagnosticKind]) -> Result<serde_json::Value> {
         let mut document = serde_json::to_value(&self.summary)?;
@@ -109,13 +122,9 @@ impl Run {
         let (config, sources) = layers.resolve()?;
         without_effect(&config, &sources).iter().for_each(|warning| output::note(warning));
         let methods = methods(&layers, &config)?;
-        let (data, graph) =
-            self.training.protocol.data_flags.load(&config.dataset, self.printing.quiet)?;
         let boosts = config.boosts.clone();
-        let base =
-            pool.install(|| Experiment::new(config, graph))?.with_diagnostics(diagnostics.clone());
-        self.resources.check(&base, &pool)?;
-        base.check_inputs()?;
+        let (base, flaws) = self.plan(config, &diagnostics, &pool)?;
+        base.check(&self.resources, &pool)?;
         self.check_folders(&methods)?;
         let together = self.together(&base, methods.len() > 1)?;
         let mut planned = Vec::new();
@@ -128,7 +137,7 @@ impl Run {
         }
         let runs = self.run_planned(&planned, together.as_deref(), pace, &pool)?;
         let report = write_report(&runs, together.as_deref())?;
-        let notes: Vec<&str> = Some(data.flaws()).into_iter().filter(|f| !f.is_empty()).collect();
+        let notes: Vec<&str> = Some(flaws).into_iter().filter(|f| !f.is_empty()).collect();
         if self.printing.json {
             print_json(&runs, &diagnostics)
         } else {
@@ -142,13 +151,42 @@ impl Run {
         if let Some(name) = &self.name {
             layers.set("name", name.as_str(), "--name")?;
         }
+        if !self.client_data.is_empty() {
+            let paths = self.client_data.iter().map(|path| path.to_string_lossy().into_owned());
+            layers.set("client_data", paths.collect::<Vec<_>>(), "--client-data")?;
+        }
         Ok(layers)
+    }
+
+    /// The experiment of this configuration, and known flaws of its data.
+    fn plan(
+        &self,
+        config: Checked<Config>,
+        diagnostics: &[DiagnosticKind],
+        pool: &rayon::ThreadPool,
+    ) -> Result<(Planned, &'static str)> {
+        if config.client_data.is_empty() {
+            let (data, graph) =
+                self.training.protocol.data_flags.load(&config.dataset, self.printing.quiet)?;
+            let experiment = pool.install(|| Experiment::new(config, graph))?;
+            let experiment = experiment.with_diagnostics(diagnostics.to_vec());
+            return Ok((Planned::Simulation(experiment), data.flaws()));
+        }
+        if !diagnostics.is_empty() {
+            let reason = "expected none with --client-data: diagnostics look inside every client, \
+                which only a simulation can do";
+            let advice = "Leave --diagnostics out, or simulate: `boostfgl run DATA --diagnostics \
+                LIST`.";
+            return Err(Error::usage("--diagnostics", reason, advice).into());
+        }
+        let experiment = pool.install(|| ClientsExperiment::new(config))?;
+        Ok((Planned::Clients(experiment), ""))
     }
 
     /// Runs one method after the other.
     fn run_planned(
         &self,
-        planned: &[(Experiment, RunFolder)],
+        planned: &[(Planned, RunFolder)],
         together: Option<&Path>,
         pace: CheckpointSchedule,
         pool: &rayon::ThreadPool,
@@ -168,24 +206,17 @@ impl Run {
                 config.fed.rounds,
                 self.printing.quiet,
             );
-            let run =
-                pool.install(|| experiment.run_with_checkpoints(&mut rounds, folder, options));
+            let run = pool.install(|| experiment.run(&mut rounds, folder, options));
             drop(rounds);
             let run = run.map_err(|error| after_failure(error, &planned[at..], together))?;
-            run.refusals().iter().chain(&run.note).for_each(|note| output::note(note));
-            let diagnostics = diagnose::diagnostics_file(&run.seeds);
-            runs.push(FinishedRun {
-                summary: run.summary,
-                diagnostics,
-                folder: folder.path().to_path_buf(),
-            });
+            runs.push(FinishedRun::new(run, folder.path()));
         }
         Ok(runs)
     }
 
     /// The parent folder of several methods: DIR, or runs/DATA with the changed settings and, if
     /// necessary, a number; `None` for one method.
-    fn together(&self, experiment: &Experiment, several: bool) -> Result<Option<PathBuf>> {
+    fn together(&self, experiment: &Planned, several: bool) -> Result<Option<PathBuf>> {
         if !several {
             return Ok(None);
         }
@@ -198,8 +229,8 @@ impl Run {
             format!("boost={}", if names.is_empty() { "none".to_owned() } else { names.join("_") })
         });
         let changed: Vec<String> = boosts.into_iter().chain(config.changed()).collect();
-        let place = Path::new("runs")
-            .join(name::folder(&name::composed(experiment.graph().name(), &changed)));
+        let place =
+            Path::new("runs").join(name::folder(&name::composed(experiment.dataset(), &changed)));
         // Runs of single methods may already exist there; they do not require another folder.
         let mut own = DEFAULT_METHODS.into_iter().chain([RunFolder::REPORT]);
         if place.is_dir() && !own.any(|name| place.join(name).exists()) {
@@ -209,13 +240,13 @@ impl Run {
     }
 
     /// The run folder: DIR itself for one method or a new runs/DATA/NAME, DIR/METHOD for several.
-    fn folder(&self, experiment: &Experiment, together: Option<&Path>) -> Result<RunFolder> {
+    fn folder(&self, experiment: &Planned, together: Option<&Path>) -> Result<RunFolder> {
         let method = &experiment.config().method;
         let folder = match (together, &self.output.out) {
             (Some(folder), _) => RunFolder::create(folder.join(method), self.output.overwrite),
             (None, Some(out)) => RunFolder::create(out, self.output.overwrite),
             (None, None) => {
-                let data = Path::new("runs").join(name::folder(experiment.graph().name()));
+                let data = Path::new("runs").join(name::folder(experiment.dataset()));
                 RunFolder::create_free(data.join(name::folder(&experiment.config().called())))
             }
         };
@@ -259,11 +290,7 @@ fn methods(layers: &Layers, config: &Config) -> Result<Vec<String>> {
 
 /// The error to report if the first of these runs failed or was stopped. A hint names the folder
 /// that contains all runs, so that `resume` continues all of them.
-fn after_failure(
-    error: Error,
-    planned: &[(Experiment, RunFolder)],
-    together: Option<&Path>,
-) -> Error {
+fn after_failure(error: Error, planned: &[(Planned, RunFolder)], together: Option<&Path>) -> Error {
     if let Error::Stopped { folder, seed, round } = error {
         let folder = together.map_or(folder, Path::to_path_buf);
         return Error::Stopped { folder, seed, round };
@@ -387,13 +414,21 @@ pub(super) fn print_tables(
         text.push_str(&format!(
             "{label:<width$} {} (digest {}, {:.1} s CPU time, {:.0} MiB)\n",
             folder.display(),
-            &summary.digest[..12],
+            short_digest(summary),
             summary.cpu_seconds,
             summary.peak_rss_mib,
         ));
     }
     text.push_str(&format!("{:<width$} {}\n", "report", report.display()));
     output::print(&text)
+}
+
+/// The start of the digest of a run; that of the federation's first seed where predictions stay with
+/// the clients.
+fn short_digest(summary: &Summary) -> String {
+    let of_seed = summary.seeds.first().map_or("", |seed| seed.identity());
+    let digest = if summary.digest.is_empty() { of_seed } else { &summary.digest };
+    digest.chars().take(12).collect()
 }
 
 /// The title of a table: dataset and name of the run.

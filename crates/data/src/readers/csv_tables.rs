@@ -260,9 +260,9 @@ fn node_at(
 }
 
 /// The table of nodes.
-pub(super) const NODE_FILE: &str = "nodes.csv";
+pub const NODE_FILE: &str = "nodes.csv";
 /// The table of edges.
-pub(super) const EDGE_FILE: &str = "edges.csv";
+pub const EDGE_FILE: &str = "edges.csv";
 
 #[cfg(test)]
 mod tests {

@@ -57,6 +57,18 @@ impl Stateful for Vec<f64> {
     }
 }
 
+impl Stateful for Vec<u8> {
+    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> Result<()> {
+        visitor.numbers(b'Y', self)
+    }
+}
+
+impl Stateful for Vec<u64> {
+    fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> Result<()> {
+        visitor.numbers(b'W', self)
+    }
+}
+
 impl Stateful for Vec<u32> {
     fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> Result<()> {
         visitor.numbers(b'U', self)

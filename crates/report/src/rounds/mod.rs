@@ -8,6 +8,8 @@ pub use writer::RoundsWriter;
 
 pub use boostfgl_fed::ClientRecord;
 
+use boostfgl_fed::ClientName;
+
 use boostfgl_fairness::{Evaluation, Percent};
 use serde::{Deserialize, Serialize};
 
@@ -42,8 +44,18 @@ pub struct Round {
 pub struct RoundRefusal {
     /// The client that sent it.
     pub client: usize,
+    /// Its name; left out if it has none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
     /// The reason in one word, such as `not-finite`.
     pub reason: String,
     /// The reason in one sentence.
     pub text: String,
+}
+
+impl RoundRefusal {
+    /// How messages call the client.
+    pub fn called(&self) -> ClientName {
+        ClientName::new(self.client, self.name.clone())
+    }
 }

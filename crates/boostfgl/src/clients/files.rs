@@ -1,0 +1,138 @@
+//! The files of a run on clients with graphs of their own. Predictions, and models that only one
+//! client has, are in the folder of that client.
+
+use super::experiment::{ClientsExperiment, ClientsSeed};
+use crate::Result;
+use crate::run::models::Architecture;
+use boostfgl_disk as disk;
+use boostfgl_graph::{Role, Split};
+use boostfgl_nn::Params;
+use boostfgl_report::{Fingerprint, Prediction, PredictionsWriter, RunFolder};
+
+/// `clients/NAME/predictions.csv` of every client.
+pub(crate) struct ClientPredictions(Vec<PredictionsWriter>);
+
+impl ClientPredictions {
+    pub(super) fn start(experiment: &ClientsExperiment, folder: &RunFolder) -> Result<Self> {
+        let mut files = Vec::with_capacity(experiment.clients().len());
+        for client in experiment.clients() {
+            let place = folder.client(client.name());
+            disk::create_dir_all(&place)?;
+            files.push(PredictionsWriter::create(place.join(RunFolder::PREDICTIONS))?);
+        }
+        Ok(Self(files))
+    }
+
+    /// Appends the predictions of a seed.
+    pub(super) fn write(
+        &mut self,
+        experiment: &ClientsExperiment,
+        seed: &ClientsSeed,
+    ) -> Result<()> {
+        let (config, classes) = (experiment.config(), experiment.classes());
+        let splits = splits(experiment, seed.seed)?;
+        let minority = minority(experiment, &splits)?;
+        let mut predicted = seed.outcome.predictions.iter();
+        for (k, client) in experiment.clients().iter().enumerate() {
+            let graph = client.graph();
+            for (v, prediction) in (0..graph.len()).zip(predicted.by_ref()) {
+                let label = graph.labels().get(v);
+                let name = label.map(|class| graph.labels().names()[class as usize].as_str());
+                let threshold = config.groups.homophily_threshold;
+                self.0[k].write(&Prediction {
+                    seed: seed.seed,
+                    node: &graph.id(v),
+                    client: k as u32,
+                    split: splits[k].role(v),
+                    label: name,
+                    prediction: &classes[*prediction as usize],
+                    minority: name.and_then(|name| minority[place(classes, name)?]),
+                    heterophilous: client.heterophilous(v, threshold),
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn finish(self) -> Result<()> {
+        self.0.into_iter().try_for_each(|file| Ok(file.finish()?))
+    }
+}
+
+/// The number of a class.
+fn place(classes: &[String], name: &str) -> Option<usize> {
+    classes.iter().position(|class| class == name)
+}
+
+/// The roles of every client's nodes under a seed.
+fn splits(experiment: &ClientsExperiment, seed: u64) -> Result<Vec<Split>> {
+    let clients = experiment.clients().iter().enumerate();
+    clients.map(|(k, client)| client.split(k, experiment.config(), seed)).collect()
+}
+
+/// Per class, whether it is a minority class among the training nodes of all clients.
+fn minority(experiment: &ClientsExperiment, splits: &[Split]) -> Result<Vec<Option<bool>>> {
+    let classes = experiment.classes();
+    let mut counts = vec![0; classes.len()];
+    for (client, split) in experiment.clients().iter().zip(splits) {
+        let labels = client.graph().labels();
+        let own = labels.counts(split.nodes(Role::Train));
+        for (name, count) in labels.names().iter().zip(own) {
+            if let Some(class) = place(classes, name) {
+                counts[class] += count;
+            }
+        }
+    }
+    Ok(experiment.config().groups.minority.classes(&counts, classes)?)
+}
+
+/// Writes the server's models into the run folder, and models that clients have into theirs.
+pub(super) fn write_models(
+    experiment: &ClientsExperiment,
+    folder: &RunFolder,
+    seeds: &[ClientsSeed],
+) -> Result<()> {
+    let clients = experiment.clients();
+    let inputs = clients.first().map_or(0, |client| client.graph().features().columns());
+    let (config, classes) = (experiment.config(), experiment.classes());
+    let about = Architecture { config, dataset: &config.dataset, inputs, classes };
+    let personal = |seed: &ClientsSeed| seed.outcome.models.len() > 1;
+    let global: Vec<(String, &Params<f32>)> = seeds
+        .iter()
+        .filter(|seed| !personal(seed))
+        .flat_map(|seed| seed.outcome.models.iter().map(|m| (format!("seed{}", seed.seed), m)))
+        .collect();
+    if !global.is_empty() {
+        folder.write_atomic(RunFolder::MODEL, &about.safetensors(&global)?)?;
+        return Ok(());
+    }
+    for (k, client) in clients.iter().enumerate() {
+        let own = seeds.iter().filter_map(|seed| Some((seed.seed, seed.outcome.models.get(k)?)));
+        let own: Vec<(String, &Params<f32>)> =
+            own.map(|(seed, model)| (format!("seed{seed}"), model)).collect();
+        let path = folder.client(client.name()).join(RunFolder::MODEL);
+        disk::write_atomic(path, &about.safetensors(&own)?)?;
+    }
+    Ok(())
+}
+
+/// The fingerprint of the data of all clients, in order.
+pub(super) fn fingerprint_of<'a>(
+    clients: impl Iterator<Item = &'a Fingerprint> + Clone,
+) -> Fingerprint {
+    let joined = |part: fn(&Fingerprint) -> &String| {
+        let mut hasher = blake3::Hasher::new();
+        clients.clone().for_each(|client| {
+            hasher.update(part(client).as_bytes());
+        });
+        hasher.finalize().to_hex().to_string()
+    };
+    Fingerprint {
+        whole: joined(|client| &client.whole),
+        structure: joined(|client| &client.structure),
+        features: joined(|client| &client.features),
+        labels: joined(|client| &client.labels),
+        split: joined(|client| &client.split),
+        ..Fingerprint::default()
+    }
+}

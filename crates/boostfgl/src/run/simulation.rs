@@ -1,0 +1,212 @@
+//! One seed of a simulation: the graph is divided, and server and clients are driven in one process,
+//! which sees the predictions of all nodes.
+
+use super::digest;
+use super::evaluator::Evaluator;
+use super::observer::SeedObserver;
+use super::seeds::{Output, SeedClock, SeedTask, count_by_reason};
+use super::simulation_files::{self, SimulationPredictions};
+use super::trainable::{SeedResult, Sizes, Trainable};
+use crate::Result;
+use crate::checkpoint::{FinishedSeed, RecordedRounds, TimeSpent, UnfinishedSeed, check_all_read};
+use crate::config::{Checked, Config};
+use crate::details::details;
+use crate::experiment::{Experiment, Refused, SeedRun};
+use boostfgl_fairness::Percent;
+use boostfgl_fairness::diagnostics::{Diagnosis, DiagnosticKind, Diagnostician};
+use boostfgl_fed::{Federation, Outcome, Training};
+use boostfgl_nn::StateVisitor;
+use boostfgl_partition::Partition;
+use boostfgl_report::{Fingerprint, RunFolder, SeedSummary};
+use std::sync::Arc;
+
+impl SeedResult for SeedRun {
+    fn outcome(&self) -> &Outcome<f32> {
+        &self.outcome
+    }
+
+    fn diagnosis(&self) -> Option<&Diagnosis> {
+        self.diagnosis.as_ref()
+    }
+
+    fn refused(&self) -> &[Refused] {
+        &self.refused
+    }
+
+    fn digest(&self) -> &str {
+        &self.digest
+    }
+}
+
+impl Trainable for Experiment {
+    type Seed = SeedRun;
+    type Predictions = SimulationPredictions;
+
+    fn config(&self) -> &Checked<Config> {
+        Self::config(self)
+    }
+
+    fn dataset(&self) -> &str {
+        self.graph().name()
+    }
+
+    fn fingerprint(&self) -> &Fingerprint {
+        Self::fingerprint(self)
+    }
+
+    fn diagnostics(&self) -> &[DiagnosticKind] {
+        Self::diagnostics(self)
+    }
+
+    fn sizes(&self) -> Sizes {
+        let graph = self.graph();
+        let (features, classes) = (graph.features().columns(), graph.classes());
+        Sizes { nodes: graph.len(), features, classes }
+    }
+
+    fn check_inputs(&self) -> Result<()> {
+        Self::check_inputs(self)
+    }
+
+    fn train_seed(
+        &self,
+        task: SeedTask,
+        output: Output<'_, '_, Self>,
+    ) -> Result<FinishedSeed<SeedRun>> {
+        let partition = Arc::new(self.partition(task.seed)?);
+        train_seed(self, partition, task, output)
+    }
+
+    fn restore_seed(
+        &self,
+        seed: u64,
+        outcome: Outcome<f32>,
+        diagnosis: Option<Diagnosis>,
+        refused: Vec<Refused>,
+    ) -> Result<SeedRun> {
+        self.reevaluate(seed, outcome, diagnosis, refused)
+    }
+
+    fn start_predictions(&self, folder: &RunFolder) -> Result<SimulationPredictions> {
+        SimulationPredictions::start(folder)
+    }
+
+    fn write_predictions(&self, files: &mut SimulationPredictions, seed: &SeedRun) -> Result<()> {
+        files.write(self, seed)
+    }
+
+    fn finish_predictions(files: SimulationPredictions) -> Result<()> {
+        files.finish()
+    }
+
+    fn write_results(&self, folder: &RunFolder, seeds: &[SeedRun]) -> Result<()> {
+        simulation_files::write_models(folder, self, seeds)?;
+        simulation_files::write_partition(folder, self, seeds)?;
+        simulation_files::write_diagnostics(folder, seeds)
+    }
+}
+
+/// Trains one seed from its beginning, or from the round after which it was stopped, and evaluates
+/// it.
+pub(super) fn train_seed(
+    experiment: &Experiment,
+    partition: Arc<Partition>,
+    task: SeedTask,
+    output: Output<'_, '_, Experiment>,
+) -> Result<FinishedSeed<SeedRun>> {
+    let seed = task.seed;
+    let evaluator = Evaluator::new(experiment, &partition)?;
+    let trained = train(experiment, &partition, task, &evaluator, output)?;
+    let TrainedSeed { outcome, diagnosis, refused, spent, recorded } = trained;
+    let evaluation = evaluator.evaluate(&outcome.predictions)?;
+    let details = details(experiment, &evaluator, &partition, &outcome, seed)?;
+    let (groups, digest) = (evaluator.groups, digest(&outcome));
+    let summary = SeedSummary {
+        seed,
+        scores: Percent(evaluation.scores.percent().0),
+        groups: evaluation.groups.sizes(),
+        round: outcome.round,
+        details,
+        seconds: spent.wall,
+        cpu_seconds: spent.cpu,
+        bytes_up: outcome.bytes_up,
+        bytes_down: outcome.bytes_down,
+        framed_up: outcome.framed_up,
+        framed_down: outcome.framed_down,
+        refused: count_by_reason(&refused),
+        digest: digest.clone(),
+        federation_digest: outcome.federation_digest.clone(),
+    };
+    let run = SeedRun { seed, partition, groups, outcome, evaluation, digest, diagnosis, refused };
+    Ok(FinishedSeed { run, summary, spent, recorded })
+}
+
+/// The results of the rounds of a seed.
+struct TrainedSeed {
+    outcome: Outcome<f32>,
+    /// `None` without diagnostics.
+    diagnosis: Option<Diagnosis>,
+    refused: Vec<Refused>,
+    spent: TimeSpent,
+    recorded: RecordedRounds,
+}
+
+/// The rounds of one seed.
+fn train(
+    experiment: &Experiment,
+    partition: &Arc<Partition>,
+    task: SeedTask,
+    evaluator: &Evaluator<'_>,
+    output: Output<'_, '_, Experiment>,
+) -> Result<TrainedSeed> {
+    let SeedTask { seed, meter, mut unfinished } = task;
+    output.progress.divided(seed, partition, &evaluator.groups);
+    let federation = experiment.federation(seed, partition)?;
+    let clock = SeedClock::start(meter, unfinished.as_ref().map(|state| state.spent));
+    let diagnostics = experiment.diagnostics();
+    let mut diagnostician =
+        Diagnostician::new(diagnostics, evaluator.subject(seed), experiment.settings());
+    let refused = unfinished.as_mut().map(|state| std::mem::take(&mut state.refused));
+    let mut observer =
+        SeedObserver { seed, evaluator, output, refused: refused.unwrap_or_default() };
+    let mut training = match unfinished {
+        Some(state) => restore(federation, &state, &mut observer, &mut diagnostician)?,
+        None => federation.begin(&mut [&mut observer, &mut diagnostician])?,
+    };
+    while !training.is_over() {
+        training.step(&mut [&mut observer, &mut diagnostician])?;
+        observer.save_if_due(&clock, &mut training, &mut diagnostician)?;
+    }
+    let SeedObserver { output, refused, .. } = observer;
+    Ok(TrainedSeed {
+        outcome: training.finish(),
+        spent: clock.spent(),
+        diagnosis: (!diagnostics.is_empty()).then(|| diagnostician.conclude()),
+        refused,
+        recorded: output.files.map(|files| files.recorded()).unwrap_or_default(),
+    })
+}
+
+/// The training of a seed that was stopped, with its diagnostics, as they were then.
+fn restore(
+    federation: Federation<f32>,
+    unfinished: &UnfinishedSeed,
+    observer: &mut SeedObserver<'_, '_, '_>,
+    diagnostician: &mut Diagnostician<'_, f32>,
+) -> Result<Training<f32>> {
+    let path = &unfinished.path;
+    let mut visitor = StateVisitor::restoring(&unfinished.state);
+    let training = match federation.resume(&mut visitor, &mut [observer, diagnostician]) {
+        Ok(training) => training,
+        // While a state is read, an error about a network is an error about the file.
+        Err(boostfgl_fed::Error::Network(state)) => {
+            return Err(boostfgl_report::Error::malformed(path, state.to_string()).into());
+        }
+        Err(other) => return Err(other.into()),
+    };
+    diagnostician
+        .visit(&mut visitor)
+        .map_err(|error| boostfgl_report::Error::malformed(path, error.to_string()))?;
+    check_all_read(path, &visitor)?;
+    Ok(training)
+}
