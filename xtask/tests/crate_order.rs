@@ -6,9 +6,10 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 /// The folders under `crates/`, in the order in which data flow through them.
-const ORDER: [&str; 13] = [
+const ORDER: [&str; 14] = [
     "disk",
     "graph",
+    "data",
     "partition",
     "nn",
     "protocol",

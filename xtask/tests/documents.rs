@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Folders at the root. A word of a document that starts with one of them is a path.
-const FOLDERS: [&str; 8] =
-    ["crates/", "xtask/", "docs/", "tests/", "fuzz/", "reproduce/", "bench/", ".ci/"];
+const FOLDERS: [&str; 7] = ["crates/", "xtask/", "docs/", "tests/", "fuzz/", "bench/", ".ci/"];
 
 #[test]
 fn every_path_in_the_documentation_exists() {

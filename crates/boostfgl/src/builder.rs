@@ -2,7 +2,7 @@
 
 use crate::config::Layers;
 use crate::{Data, Error, Experiment, Result, Run};
-use boostfgl_graph::catalogue::Lookup;
+use boostfgl_data::catalogue::Lookup;
 use std::path::Path;
 
 /// Collects settings; mistakes are reported when the experiment is built.

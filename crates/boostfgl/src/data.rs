@@ -1,8 +1,9 @@
 //! The DATA of the command line: a catalogue name, a path, or `generate:PRESET`.
 
 use crate::Result;
-use boostfgl_graph::catalogue::{self, Dataset, Fetch, Located, Lookup};
-use boostfgl_graph::{Error, Graph, generator, readers};
+use boostfgl_data::catalogue::{self, Dataset, Fetch, Located, Lookup};
+use boostfgl_data::readers;
+use boostfgl_graph::{Error, Graph, generator};
 use std::path::Path;
 
 /// A dataset by name, before it is read.

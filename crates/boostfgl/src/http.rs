@@ -3,7 +3,7 @@
 //! A read that waits longer than a minute fails. The size of a file is limited by the writer that
 //! receives it.
 
-use boostfgl_graph::catalogue::Fetch;
+use boostfgl_data::catalogue::Fetch;
 use std::io::{Read, Write};
 use std::time::Duration;
 

@@ -17,7 +17,7 @@
 //! # Ok::<(), boostfgl::Error>(())
 //! ```
 //!
-//! The parts are re-exported: [`disk`], [`graph`], [`partition`], [`nn`], [`fed`], [`fairness`],
+//! The parts are re-exported: [`disk`], [`graph`], [`datasets`], [`partition`], [`nn`], [`fed`], [`fairness`],
 //! [`report`].
 
 #![forbid(unsafe_code)]
@@ -41,6 +41,7 @@ mod process;
 mod run;
 pub mod sources;
 
+pub use boostfgl_data as datasets;
 pub use boostfgl_disk as disk;
 pub use boostfgl_fairness as fairness;
 pub use boostfgl_fed as fed;

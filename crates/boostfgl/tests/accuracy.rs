@@ -1,6 +1,6 @@
 //! The whole pipeline reaches the known accuracy on the published Cora. Skipped without the data.
 
-use boostfgl::graph::catalogue::Lookup;
+use boostfgl::datasets::catalogue::Lookup;
 use boostfgl::{Data, Experiment, Layers, Run};
 use std::path::PathBuf;
 

@@ -1,10 +1,10 @@
 //! Flags that several commands share.
 
 use anyhow::Result;
+use boostfgl::datasets::catalogue::Lookup;
 use boostfgl::fairness::diagnostics::DiagnosticKind;
 use boostfgl::fed::boost::Boost;
 use boostfgl::graph::Graph;
-use boostfgl::graph::catalogue::Lookup;
 use boostfgl::{CheckpointSchedule, Data, Error, Experiment, Http, Layers};
 use clap::Args;
 use std::path::PathBuf;

@@ -2,10 +2,10 @@
 //! name in it is looked up.
 
 use crate::Program;
+use boostfgl::datasets::catalogue::Lookup;
 use boostfgl::fairness::diagnostics::DiagnosticKind;
 use boostfgl::fairness::{FrameMetric, Grouping};
 use boostfgl::fed::{boost::Boost, methods};
-use boostfgl::graph::catalogue::Lookup;
 use boostfgl::report::export::Format;
 use boostfgl::report::figure::Figure;
 use boostfgl::{Data, Layers, grid};
@@ -181,12 +181,17 @@ fn run_folders(matches: &ArgMatches, id: &str) -> Vec<String> {
     values(matches, id).into_iter().filter(|path| path.starts_with("runs")).collect()
 }
 
-const README: &str = include_str!("../../../README.md");
+/// The README of the repository, which is no part of this package.
+fn readme() -> String {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
+    std::fs::read_to_string(path).expect("tests run in the repository")
+}
 
 /// Every folder that a command reads is created by an earlier command.
 #[test]
 fn commands_of_the_readme_work_in_their_order() {
-    let commands = console(README);
+    let readme = readme();
+    let commands = console(&readme);
     assert!(commands.len() > 12, "only {commands:#?}");
     let mut created: BTreeSet<String> = BTreeSet::new();
     for line in &commands {
@@ -201,8 +206,8 @@ fn commands_of_the_readme_work_in_their_order() {
         created.extend(creates);
     }
     let install =
-        README.find("cargo install --path crates/cli").expect("the README says how to install");
-    let first = README.find("\nboostfgl ").expect("the README uses the program");
+        readme.find("cargo install --path crates/cli").expect("the README says how to install");
+    let first = readme.find("\nboostfgl ").expect("the README uses the program");
     assert!(install < first, "the README explains the installation before the first use");
 }
 
@@ -210,7 +215,8 @@ fn commands_of_the_readme_work_in_their_order() {
 /// placeholder.
 #[test]
 fn complete_commands_in_sentences_of_the_readme_parse() {
-    let spans = README.split('`').skip(1).step_by(2).filter(|span| span.starts_with("boostfgl "));
+    let readme = readme();
+    let spans = readme.split('`').skip(1).step_by(2).filter(|span| span.starts_with("boostfgl "));
     let mut count = 0;
     for line in spans.filter(|span| is_complete(span)) {
         check_names(line, &parsed(&words(line)));
@@ -320,7 +326,8 @@ fn commands_and_flags_that_do_not_exist_are_found() {
 
 #[test]
 fn the_readme_lists_every_command() {
-    let rows: BTreeSet<&str> = README
+    let readme = readme();
+    let rows: BTreeSet<&str> = readme
         .lines()
         .filter_map(|line| line.strip_prefix("| `boostfgl "))
         .filter_map(|row| row.split([' ', '`']).next())

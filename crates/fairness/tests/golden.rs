@@ -4,14 +4,11 @@
 use boostfgl_fairness::metrics::{Accuracy, MacroF1};
 use boostfgl_fairness::{Classes, Confusion, Metric, Question};
 use boostfgl_graph::Labels;
+use boostfgl_testkit::golden;
 use serde_json::Value;
 
 /// The fixture's own accuracy.
 const TIGHT: f64 = 1e-15;
-
-fn golden() -> Value {
-    serde_json::from_str(include_str!("../../../tests/golden/metrics.json")).unwrap()
-}
 
 fn integers(value: &Value) -> Vec<u32> {
     value.as_array().unwrap().iter().map(|x| u32::try_from(x.as_u64().unwrap()).unwrap()).collect()
@@ -32,7 +29,7 @@ fn flags(list: &Value) -> Vec<bool> {
 /// 1e-12, so only a much tighter tolerance shows where it enters.
 #[test]
 fn literal_formula_on_every_set() {
-    let golden = golden();
+    let golden = golden("metrics");
     let (truth, prediction) = (integers(&golden["labels"]), integers(&golden["pred"]));
     let f1 = MacroF1 { epsilon: golden["eps"].as_f64().unwrap() };
     let confusion = |set: &[u32]| {
@@ -80,9 +77,7 @@ fn literal_formula_on_every_set() {
 /// wider tolerance.
 #[test]
 fn a_question_gives_the_same_scores() {
-    let golden = golden();
-    let graph: Value =
-        serde_json::from_str(include_str!("../../../tests/golden/graph.json")).unwrap();
+    let (golden, graph) = (golden("metrics"), golden("graph"));
     let labels: Vec<i64> = integers(&graph["labels"]).into_iter().map(i64::from).collect();
     let truth = Labels::from_integers(&labels, 3).unwrap();
     let (prediction, client) = (integers(&golden["pred"]), integers(&graph["client"]));
@@ -127,7 +122,7 @@ fn a_question_gives_the_same_scores() {
 /// macro-F1 1/3.
 #[test]
 fn client_reading_by_hand() {
-    let golden = golden();
+    let golden = golden("metrics");
     let labels: Vec<i64> = integers(&golden["labels"]).into_iter().map(i64::from).collect();
     let answer = Question {
         truth: &Labels::from_integers(&labels, 3).unwrap(),

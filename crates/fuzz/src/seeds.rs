@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use boostfgl::Experiment;
+use boostfgl::datasets::readers::{Format, flat_npz, read};
 use boostfgl::disk::Checksums;
 use boostfgl::fairness::diagnostics::DiagnosticKind;
 use boostfgl::fed::Message;
-use boostfgl::graph::readers::{Format, flat_npz, read};
 use boostfgl::grid::{CellRecord, CellStore};
 use boostfgl::nn::{Matrix, Params, StateVisitor, Stateful, safetensors_io};
 use boostfgl::report::{

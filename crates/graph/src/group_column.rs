@@ -36,7 +36,14 @@ impl GroupColumn {
     }
 
     /// Why a column cannot be called so, in the words of an error's `expected`; `None` if it can.
-    pub(crate) fn objection(name: &str) -> Option<&'static str> {
+    ///
+    /// ```
+    /// use boostfgl_graph::GroupColumn;
+    ///
+    /// assert_eq!(GroupColumn::objection("region"), None);
+    /// assert_eq!(GroupColumn::objection(""), Some("a name after `group:`"));
+    /// ```
+    pub fn objection(name: &str) -> Option<&'static str> {
         if name.is_empty() {
             Some("a name after `group:`")
         } else if name.contains('*') {
@@ -86,8 +93,14 @@ impl GroupColumn {
 }
 
 /// The distinct texts that are not empty, by number if all are integers and by letter otherwise,
-/// and per text its position among them.
-pub(crate) fn numbered(texts: &[impl AsRef<str>]) -> (Vec<String>, Vec<Option<u32>>) {
+/// and per text its position among them; `None` for an empty text.
+///
+/// ```
+/// let (names, position) = boostfgl_graph::numbered(&["10", "", "9"]);
+/// assert_eq!(names, ["9", "10"]);
+/// assert_eq!(position, [Some(1), None, Some(0)]);
+/// ```
+pub fn numbered(texts: &[impl AsRef<str>]) -> (Vec<String>, Vec<Option<u32>>) {
     let names = in_order(texts.iter().filter(|text| !text.as_ref().is_empty()));
     let position: HashMap<&str, u32> = names.iter().map(String::as_str).zip(0..).collect();
     let of_text = texts.iter().map(|text| position.get(text.as_ref()).copied()).collect();

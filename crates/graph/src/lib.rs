@@ -1,12 +1,11 @@
-//! Graphs, and the files, catalogue and generator they are read from.
+//! Graphs, their node groups, and a generator of synthetic ones.
 //!
-//! This is the first crate of the pipeline: a file, a catalogue name or a generator preset goes in,
-//! a [`Graph`] comes out. Everything later (partition, training, metrics) sees only that type.
+//! Everything later (partition, training, metrics) sees only the type [`Graph`]. Reading one from a
+//! file is the part of the crate `boostfgl-data`; its errors are those of this crate, since a file
+//! may hold anything that a graph refuses.
 //!
 //! * [`Graph`] — topology ([`Adjacency`]), [`Features`], [`Labels`] and, where published, a
 //!   [`Split`].
-//! * [`readers`] — one file per format.
-//! * [`catalogue`] — the datasets known by name, with origin, checksum, licence and known flaws.
 //! * [`generator`] — seeded synthetic graphs.
 //! * [`GroupColumn`] — groupings of the nodes that come with the data, such as sex or region.
 //! * [`groups`] — what fairness is measured on: minority classes, node homophily.
@@ -16,7 +15,6 @@
 #![forbid(unsafe_code)]
 
 mod adjacency;
-pub mod catalogue;
 mod error;
 mod features;
 pub mod generator;
@@ -25,7 +23,6 @@ mod group_column;
 pub mod groups;
 mod labels;
 mod problems;
-pub mod readers;
 mod split;
 pub mod stats;
 pub mod stream;
@@ -34,7 +31,7 @@ pub use adjacency::{Adjacency, EdgeCounts};
 pub use error::{Error, Result, nearest};
 pub use features::{Features, Scaling, SparseRows};
 pub use graph::{Graph, NodeIds};
-pub use group_column::{GroupColumn, in_order};
+pub use group_column::{GroupColumn, in_order, numbered};
 pub use labels::Labels;
 pub use problems::{Problems, line_numbers};
 pub use split::{Role, Split};

@@ -63,19 +63,15 @@ fn demo_looks_like_a_citation_graph() {
 }
 
 #[test]
-fn cora_like_has_the_counts_of_cora() {
+fn cora_like_keeps_its_promises() {
     let (graph, spec) = preset_graph("cora-like");
     assert_keeps_its_promises(&graph, &spec);
-    let cora = boostfgl_graph::catalogue::find("cora").unwrap();
-    assert!(boostfgl_graph::catalogue::verify_counts(&graph, cora).is_empty());
 }
 
 #[test]
-fn arxiv_like_has_the_counts_of_arxiv() {
+fn arxiv_like_keeps_its_promises() {
     let (graph, spec) = preset_graph("arxiv-like");
     assert_keeps_its_promises(&graph, &spec);
-    let arxiv = boostfgl_graph::catalogue::find("arxiv").unwrap();
-    assert!(boostfgl_graph::catalogue::verify_counts(&graph, arxiv).is_empty());
 }
 
 /// Frozen: a change of the generator changes every published digit on `demo`.

@@ -3,7 +3,7 @@
 use crate::{Origin, Plan, Results, Row, Variant};
 use boostfgl::grid::{self, CellStore, GridProgress, Resources};
 use boostfgl::{Checked, Config, Data, Error, Experiment, Grid, Layers, Result};
-use boostfgl_graph::catalogue::Lookup;
+use boostfgl_data::catalogue::Lookup;
 use boostfgl_report::{Cause, NOT_RUN, OVER_BUDGET};
 use std::collections::BTreeMap;
 

@@ -1,8 +1,8 @@
 //! The experiments of the BoostFGL paper: run, measured, and compared with its claims.
 //!
 //! ```text
-//! reproduce/NAME.toml ──► Plan ──► cells (stored, reused) ──► Results ──► claims ──► verdicts
-//!                                                              └──────► document (docs/reproduction.md)
+//! plans/NAME.toml ──► Plan ──► cells (stored, reused) ──► Results ──► claims ──► verdicts
+//!                                                          └──────► document (docs/reproduction.md)
 //! ```
 //!
 //! * [`Plan`] — what an experiment runs: datasets, methods, seeds, varied settings, diagnostics.

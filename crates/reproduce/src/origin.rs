@@ -19,7 +19,7 @@ pub fn here(command: String, quick: bool) -> Origin {
 /// changed; `None` elsewhere. Whether the program was built from there cannot be checked.
 fn commit() -> Option<String> {
     let top = git(&["rev-parse", "--show-toplevel"])?;
-    Path::new(&top).join("reproduce/table1.toml").is_file().then_some(())?;
+    Path::new(&top).join("crates/reproduce/plans/table1.toml").is_file().then_some(())?;
     let commit = git(&["rev-parse", "--short=12", "HEAD"])?;
     let changed = git(&["status", "--porcelain", "--untracked-files=no"])?;
     Some(if changed.is_empty() { commit } else { format!("{commit}+") })

@@ -1,9 +1,9 @@
 //! The numbers that the paper prints, for comparison with ours.
 
 /// Table 1 of the paper.
-const TABLE1: &str = include_str!("../../../reproduce/paper/table1.csv");
+const TABLE1: &str = include_str!("../paper/table1.csv");
 /// Table 2 of the paper.
-const ABLATION: &str = include_str!("../../../reproduce/paper/ablation.csv");
+const ABLATION: &str = include_str!("../paper/ablation.csv");
 
 /// A mean and a standard deviation as printed, in percent.
 #[derive(Clone, Copy, Debug, PartialEq)]

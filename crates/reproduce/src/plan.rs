@@ -1,4 +1,4 @@
-//! Plans: what an experiment runs, one TOML file each under `reproduce/`.
+//! Plans: what an experiment runs, one TOML file each in the folder `plans` of this crate.
 
 use boostfgl::{Error, Result};
 use boostfgl_fairness::diagnostics::DiagnosticKind;
@@ -89,7 +89,7 @@ macro_rules! plans {
 
         fn text(name: &str) -> Option<&'static str> {
             match name {
-                $($name => Some(include_str!(concat!("../../../reproduce/", $name, ".toml"))),)*
+                $($name => Some(include_str!(concat!("../plans/", $name, ".toml"))),)*
                 _ => None,
             }
         }
@@ -139,7 +139,7 @@ impl Plan {
                 "`boostfgl reproduce --list` shows them all.",
             ));
         };
-        Self::parse(text, &format!("reproduce/{name}.toml"))
+        Self::parse(text, &format!("crates/reproduce/plans/{name}.toml"))
     }
 
     /// Reads a plan; `place` is for messages.

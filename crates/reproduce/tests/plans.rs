@@ -1,7 +1,7 @@
 //! Running plans: rows, reuse and repair of cells, documents.
 
 use boostfgl::grid::{CellStore, GridProgress, Resources};
-use boostfgl_graph::catalogue::Lookup;
+use boostfgl_data::catalogue::Lookup;
 use boostfgl_reproduce::{Laboratory, NAMES, Origin, Plan, Ran, Results, claims, document};
 use std::num::NonZeroUsize;
 use std::path::Path;

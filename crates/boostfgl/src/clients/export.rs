@@ -2,9 +2,9 @@
 
 use super::schema::ClientSchema;
 use crate::{Error, Result};
+use boostfgl_data::readers::{csv_tables, flat_npz};
 use boostfgl_disk as disk;
 use boostfgl_graph::Graph;
-use boostfgl_graph::readers::{csv_tables, flat_npz};
 use boostfgl_partition::Partition;
 use std::path::{Path, PathBuf};
 

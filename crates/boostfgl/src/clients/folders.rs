@@ -3,7 +3,7 @@
 use super::client_data::ClientData;
 use super::schema::ClientSchema;
 use crate::{Error, Result};
-use boostfgl_graph::readers;
+use boostfgl_data::readers;
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 

@@ -16,8 +16,8 @@ use std::time::Instant;
 
 /// Run the paper's experiments and evaluate its claims
 ///
-/// Each experiment is one file in reproduce/ with datasets, methods, seeds, varied settings and
-/// diagnostics. Finished cells are cached in the folder and shared by all experiments, so an
+/// Each experiment is one file in crates/reproduce/plans with datasets, methods, seeds, varied
+/// settings and diagnostics. Finished cells are cached in the folder and shared by all experiments, so an
 /// interrupted command continues where it stopped. Datasets that are not on this machine are
 /// skipped with a note. The output ends with a verdict on every claim that was measured.
 ///

@@ -5,9 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Digest by case, such as `fedavg gcn node,model`.
 fn recorded() -> BTreeMap<String, String> {
-    let file: serde_json::Value =
-        serde_json::from_str(include_str!("../../../../tests/golden/digests.json")).unwrap();
-    serde_json::from_value(file["digests"].clone()).unwrap()
+    serde_json::from_value(boostfgl_testkit::golden("digests")["digests"].clone()).unwrap()
 }
 
 /// Too slow in a debug build; `cargo xtask digests` runs them in a release build.

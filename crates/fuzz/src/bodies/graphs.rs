@@ -3,7 +3,7 @@
 use std::io::{Cursor, Write as _};
 use std::path::Path;
 
-use boostfgl::graph::readers::{Format, read};
+use boostfgl::datasets::readers::{Format, read};
 use zip::{CompressionMethod, ZipWriter, write::SimpleFileOptions};
 
 use super::{message, pieces, place, spread, unchanged};
