@@ -126,12 +126,7 @@ impl Experiment {
     /// # Errors
     /// If the configuration asks for more clients than there are nodes.
     pub fn new(config: Checked<Config>, graph: Graph) -> Result<Self> {
-        if !config.client_data.is_empty() {
-            let reason = "expected one graph that is divided among clients, found clients with \
-                graphs of their own";
-            let advice = "`boostfgl run --client-data DIR` trains on them.";
-            return Err(Error::usage("client_data", reason, advice));
-        }
+        config.check_one_graph()?;
         if config.partition.file().is_none() && config.partition.clients > graph.len() {
             let (clients, nodes) = (config.partition.clients, graph.len());
             return Err(boostfgl_partition::Error::TooManyClients { clients, nodes }.into());

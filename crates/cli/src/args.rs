@@ -5,7 +5,7 @@ use boostfgl::datasets::catalogue::Lookup;
 use boostfgl::fairness::diagnostics::DiagnosticKind;
 use boostfgl::fed::boost::Boost;
 use boostfgl::graph::Graph;
-use boostfgl::{CheckpointSchedule, Data, Error, Experiment, Http, Layers};
+use boostfgl::{CheckpointSchedule, Config, Data, Error, Experiment, Http, Layers};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -23,8 +23,11 @@ impl DataFlags {
     }
 
     /// Reads a dataset; a published one that is not on this machine is downloaded first.
-    pub(crate) fn load(&self, name: &str, quiet: bool) -> Result<(Data, Graph)> {
-        let data = Data::named(name)?;
+    ///
+    /// A configuration of clients with graphs of their own has none, and is refused.
+    pub(crate) fn load(&self, config: &Config, quiet: bool) -> Result<(Data, Graph)> {
+        config.check_one_graph()?;
+        let data = Data::named(&config.dataset)?;
         let mut phases = crate::progress::Phases::new(quiet);
         let graph = data.load(&self.lookup(), Some(&Http::default()), &mut |phase, share| {
             phases.show(phase, share);

@@ -76,8 +76,7 @@ impl ClientsExperiment {
             .into_iter()
             .map(|client| client.scaled(scaling))
             .collect();
-        let parts = clients.iter().map(ClientData::fingerprint);
-        let fingerprint = Arc::new(files::fingerprint_of(parts));
+        let fingerprint = Arc::new(files::fingerprint_of(&clients));
         let classes = Arc::new(Vec::new());
         let experiment = Self { config, clients: Arc::new(clients), fingerprint, classes };
         experiment.enrolled()

@@ -1,6 +1,7 @@
 //! The files of a run on clients with graphs of their own. Predictions, and models that only one
 //! client has, are in the folder of that client.
 
+use super::client_data::ClientData;
 use super::experiment::{ClientsExperiment, ClientsSeed};
 use crate::Result;
 use crate::run::models::Architecture;
@@ -117,13 +118,11 @@ pub(super) fn write_models(
 }
 
 /// The fingerprint of the data of all clients, in order.
-pub(super) fn fingerprint_of<'a>(
-    clients: impl Iterator<Item = &'a Fingerprint> + Clone,
-) -> Fingerprint {
+pub(super) fn fingerprint_of(clients: &[ClientData]) -> Fingerprint {
     let joined = |part: fn(&Fingerprint) -> &String| {
         let mut hasher = blake3::Hasher::new();
-        clients.clone().for_each(|client| {
-            hasher.update(part(client).as_bytes());
+        clients.iter().for_each(|client| {
+            hasher.update(part(client.fingerprint()).as_bytes());
         });
         hasher.finalize().to_hex().to_string()
     };

@@ -17,7 +17,7 @@ pub use checked::Checked;
 pub use keys::{Key, keys, values};
 pub use layers::{Layers, Source, without_effect};
 
-use crate::Result;
+use crate::{Error, Result};
 use boostfgl_fed::boost::{Boost, BoostConfig};
 use boostfgl_fed::config::{Model, Optimizer, Protocol, Transport};
 use boostfgl_fed::methods::{self, MethodConfigs, MethodInfo};
@@ -239,6 +239,21 @@ impl Config {
     /// If the name is unknown.
     pub fn method(&self) -> Result<&'static MethodInfo> {
         Ok(methods::find(&self.method)?)
+    }
+
+    /// Refuses clients that have graphs of their own, where one graph is needed.
+    ///
+    /// # Errors
+    /// Names the command for them.
+    pub fn check_one_graph(&self) -> Result<()> {
+        if self.client_data.is_empty() {
+            return Ok(());
+        }
+        let reason = "expected one graph that is divided among clients, found clients with graphs \
+            of their own";
+        let advice = "`boostfgl run --client-data DIR` trains on them; their predictions are in \
+            clients/NAME/predictions.csv of the run.";
+        Err(Error::usage("client_data", reason, advice))
     }
 
     /// The boosts that are on.

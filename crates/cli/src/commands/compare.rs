@@ -178,8 +178,7 @@ impl Compare {
     ) -> Result<(Vec<Experiment>, Vec<&'static str>)> {
         let (mut datasets, mut flaws) = (Vec::new(), Vec::new());
         for config in configs {
-            let (data, graph) =
-                self.protocol.data_flags.load(&config.dataset, self.printing.quiet)?;
+            let (data, graph) = self.protocol.data_flags.load(&config, self.printing.quiet)?;
             datasets.push(pool.install(|| Experiment::new(config, graph))?);
             flaws.extend(Some(data.flaws()).filter(|flaws| !flaws.is_empty()));
         }

@@ -213,8 +213,7 @@ impl Diagnose {
             self.check_data(run)?;
             Vec::new()
         } else {
-            let (_, graph) =
-                self.protocol.data_flags.load(&run.config()?.dataset, self.printing.quiet)?;
+            let (_, graph) = self.protocol.data_flags.load(&run.config()?, self.printing.quiet)?;
             self.compare_data(run, &graph)?;
             run.frames(&graph, inquiry)?
         };
@@ -254,7 +253,9 @@ impl Diagnose {
     /// The graph of a run, if it can be read without the network.
     fn load_offline(&self, run: &RecordedRun) -> boostfgl::Result<Graph> {
         let lookup = self.protocol.data_flags.lookup();
-        Data::named(&run.config()?.dataset)?.load(&lookup, None, &mut |_, _| {})
+        let config = run.config()?;
+        config.check_one_graph()?;
+        Data::named(&config.dataset)?.load(&lookup, None, &mut |_, _| {})
     }
 
     /// Refuses data that differ from those of the run; notes what cannot be compared.
@@ -327,7 +328,7 @@ impl Diagnose {
     ) -> Result<Answer> {
         self.resources.limit()?;
         let pool = self.resources.pool()?;
-        let (_, graph) = self.protocol.data_flags.load(&config.dataset, self.printing.quiet)?;
+        let (_, graph) = self.protocol.data_flags.load(&config, self.printing.quiet)?;
         let experiment = pool.install(|| Experiment::new(config, graph))?;
         self.resources.check(&experiment, &pool)?;
         let config = experiment.config();

@@ -70,8 +70,7 @@ impl Partition {
         if let Some(path) = &self.output.out {
             output::check_new_file(path, self.output.overwrite)?;
         }
-        let (_, graph) =
-            self.training.protocol.data_flags.load(&config.dataset, self.printing.quiet)?;
+        let (_, graph) = self.training.protocol.data_flags.load(&config, self.printing.quiet)?;
         let experiment = Experiment::new(config, graph)?;
         let seeds = &experiment.config().seeds;
         let drawn = seeds

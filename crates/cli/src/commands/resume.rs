@@ -92,7 +92,7 @@ impl Resume {
     ) -> Result<FinishedRun> {
         let config = unfinished.config().clone();
         let experiment = if config.client_data.is_empty() {
-            let (_, graph) = self.data_flags.load(&config.dataset, self.printing.quiet)?;
+            let (_, graph) = self.data_flags.load(&config, self.printing.quiet)?;
             let experiment = pool.install(|| Experiment::new(config, graph))?;
             Planned::Simulation(experiment.with_diagnostics(unfinished.diagnostics().to_vec()))
         } else {

@@ -168,7 +168,7 @@ impl Run {
     ) -> Result<(Planned, &'static str)> {
         if config.client_data.is_empty() {
             let (data, graph) =
-                self.training.protocol.data_flags.load(&config.dataset, self.printing.quiet)?;
+                self.training.protocol.data_flags.load(&config, self.printing.quiet)?;
             let experiment = pool.install(|| Experiment::new(config, graph))?;
             let experiment = experiment.with_diagnostics(diagnostics.to_vec());
             return Ok((Planned::Simulation(experiment), data.flaws()));

@@ -45,6 +45,9 @@ pub(super) struct Heard<T: Real> {
     pub(super) reply: Result<Reply<T>, Reason>,
 }
 
+/// The replies to one batch.
+pub(super) type HeardBatch<T> = (Kind, Vec<Heard<T>>);
+
 impl<T: Real> Heard<T> {
     /// The reply, if the client did the task.
     pub(super) fn done(self) -> Result<Reply<T>, NotDone> {
@@ -140,10 +143,10 @@ impl Outstanding {
     pub(super) fn hear<T: Real>(
         &mut self,
         mut arrivals: Vec<Arrival<T>>,
-    ) -> (Traffic, Vec<(Kind, Vec<Heard<T>>)>) {
+    ) -> (Traffic, Vec<HeardBatch<T>>) {
         arrivals.sort_by_key(|arrival| arrival.client);
         let Self { kinds, frames } = std::mem::take(self);
-        let mut batches: Vec<(Kind, Vec<Heard<T>>)> =
+        let mut batches: Vec<HeardBatch<T>> =
             kinds.into_iter().map(|kind| (kind, Vec::new())).collect();
         let mut arrivals = arrivals.into_iter().peekable();
         // Once per frame, however many replies it has.
@@ -170,7 +173,7 @@ impl Outstanding {
 fn sort<T: Real>(
     arrival: Arrival<T>,
     (header, down, kinds): &(Header, Traffic, Vec<Kind>),
-    batches: &mut [(Kind, Vec<Heard<T>>)],
+    batches: &mut [HeardBatch<T>],
 ) -> Traffic {
     let Arrival { client, frame, seconds } = arrival;
     let (round, up, replies) = match readable(frame, header, kinds.len()) {

@@ -34,6 +34,7 @@ fn round(seed: u64, number: usize) -> Round {
     let evaluated = number != 2;
     let client = |client: usize| ClientRecord {
         client,
+        name: String::new(),
         loss: loss + client as f64,
         update_norm: 0.1 * loss,
         weight: Some((1 + client) as f64 / 3.0),
