@@ -3,12 +3,13 @@
 
 use crate::every::for_all;
 use crate::small::*;
-use boostfgl_fed::boost::{Boost, Registry};
+use boostfgl_fed::boost::Boost;
 use boostfgl_fed::config::{ReportedRound, Transport as Configured};
 use boostfgl_fed::methods::Layout;
 use boostfgl_fed::transport::{Arrival, Ask, Transport, Undelivered};
 use boostfgl_fed::{
-    Client, Error, Event, Federation, LocalData, Next, Refusal, RoundReport, Server, Setup, Tally,
+    Client, Error, Event, Federation, LocalData, Next, Refusal, Registry, RoundReport, Server,
+    Setup, Tally,
 };
 use boostfgl_nn::Matrix;
 use boostfgl_nn::backbones::{self, Architecture};
