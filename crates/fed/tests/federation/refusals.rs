@@ -1,6 +1,5 @@
 //! Error messages for settings out of range and for training that diverges.
 
-use crate::every::with_threads;
 use crate::small::*;
 use boostfgl_fed::boost::Boost;
 use boostfgl_fed::methods;
