@@ -7,17 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Folders at the root. A word of a document that starts with one of them is a path.
-const FOLDERS: [&str; 9] = [
-    "crates/",
-    "xtask/",
-    "docs/",
-    "tests/",
-    "examples/",
-    "fuzz/",
-    "reproduce/",
-    "bench/",
-    ".ci/",
-];
+const FOLDERS: [&str; 9] =
+    ["crates/", "xtask/", "docs/", "tests/", "examples/", "fuzz/", "reproduce/", "bench/", ".ci/"];
 
 #[test]
 fn every_path_in_the_documentation_exists() {

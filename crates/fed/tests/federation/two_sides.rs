@@ -5,7 +5,7 @@ use crate::every::for_all_methods;
 use crate::small::*;
 use boostfgl_conformance::properties::two_sides;
 use boostfgl_conformance::{Ended, Wire};
-use boostfgl_fed::boost::Boost;
+use boostfgl_fed::boost::{Boost, BoostInfo, BoostPlugin};
 use boostfgl_fed::transport::{Arrival, Undelivered};
 use boostfgl_fed::{
     Error, Federation, LocalData, Next, Refusal, Registry, RoundReport, Server, Setup,
@@ -314,6 +314,19 @@ fn clients_that_do_not_fit_together_are_named() {
     other.clients[2] = connected(&settings, data("fedavg", &graph, &partition)).clients.remove(2);
     let settings = refusal(&mut other);
     assert!(settings.starts_with("client 2 cannot join: settings: expected "), "{settings}");
+    // Another boost, or one with other settings, in the registry of a client.
+    for (here, there) in [(None, Some(1.0)), (Some(2.0), Some(1.0))] {
+        let registry = |factor: Option<f64>| match factor {
+            Some(factor) => Registry::builtin().with_boost(Louder(factor)),
+            None => Registry::builtin(),
+        };
+        let data = || data("fedavg", &graph, &partition);
+        let mut other = Wire::new(&fits, data(), &registry(here));
+        other.clients[1] = Wire::new(&fits, data(), &registry(there)).clients.remove(1);
+        let mut server = Server::for_clients(fits.clone(), CLIENTS, &registry(here)).unwrap();
+        let refused = Ended::driven(&mut server, &mut other).unwrap_err().to_string();
+        assert!(refused.starts_with("client 1 cannot join: settings: expected "), "{refused}");
+    }
     // Other features.
     let narrow = crate::small::graph(NARROW);
     let mut other = wire();
@@ -334,6 +347,19 @@ fn clients_that_do_not_fit_together_are_named() {
         ));
     let twice = refusal(&mut twice);
     assert!(twice.starts_with("client 1, enrolment: expected one update per round"), "{twice}");
+}
+
+/// A boost with a setting.
+struct Louder(f64);
+
+impl BoostPlugin<f32> for Louder {
+    fn info(&self) -> BoostInfo {
+        BoostInfo { name: "louder", meaning: "client: changes nothing", acts: &[] }
+    }
+
+    fn settings(&self) -> String {
+        self.0.to_string()
+    }
 }
 
 /// A simulation's layers and layouts are refused between machines, with the reason.
