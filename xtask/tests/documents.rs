@@ -135,7 +135,8 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the root").to_path_buf()
 }
 
-/// The Markdown files of the root, of docs/, of the tests and of the example, each by its path from the root.
+/// The Markdown files of the root, of docs/, of the tests and of the example, each by its path
+/// from the root.
 fn documents(root: &Path) -> Vec<(PathBuf, String)> {
     let mut found = Vec::new();
     for folder in ["", "docs", "tests", "crates", "examples"] {

@@ -1,8 +1,8 @@
 //! Training nodes with few neighbours weigh more in the local loss.
 //!
-//! αᵥ = 1 + λ / (1 + deg v). A graph network knows little about a node with few neighbours (Tang et
-//! al., Investigating and Mitigating Degree-Related Biases in Graph Convolutional Networks, CIKM
-//! 2020). λ = 0 is the base method bit for bit.
+//! αᵥ = 1 + λ / (1 + deg v). A graph network receives little about a node with few neighbours
+//! (Tang et al., Investigating and Mitigating Degree-Related Biases in Graph Convolutional Networks,
+//! CIKM 2020). λ = 0 is the base method bit for bit.
 
 use boostfgl_fed::boost::{BoostContext, BoostInfo, BoostPlugin, ClientBoost, Place, ScoredNodes};
 use boostfgl_fed::{Error, Result};

@@ -22,7 +22,8 @@ pub static INFO: MethodInfo = MethodInfo {
     paper: "Hsu et al., Measuring the Effects of Non-Identical Data Distribution for Federated \
         Visual Classification, 2019",
     equations: "client k:  E full-batch steps on CE, from theta\n\
-                server:    v = beta v + sum_k (n_k / sum_j n_j) (theta_k - theta);  theta = theta + v",
+                server:    v = beta v + sum_k (n_k / sum_j n_j) (theta_k - theta);  theta = theta \
+        + v",
     wire: "up P + 1 (model, size), down P",
     departures: "The server's learning rate is 1.",
     // The model before the last step.

@@ -13,7 +13,8 @@
 //! * a documented `Config` with `check`, whose keys are `boost.NAME.KEY`;
 //! * `Plugin`, a [`BoostPlugin`] that makes a [`ClientBoost`], a [`ServerBoost`], or both.
 //!
-//! A program outside this crate adds a boost by value: [`Registry::with_boost`](crate::Registry::with_boost).
+//! A program outside this crate adds a boost by value:
+//! [`Registry::with_boost`](crate::Registry::with_boost).
 
 mod client_boost;
 pub mod difficulty;
