@@ -1,9 +1,10 @@
 //! Federated methods: one file each, one line in [`METHODS`].
 //!
 //! A method has two sides. A [`ServerRule`] decides which model each client starts a round from,
-//! how updates are combined and which model is evaluated. A [`ClientRule`] decides what a client
-//! adds to local training and what it sends in addition to its model. Boosts are not methods: they
-//! hook into the client's loss, its propagation and the server's weights, for every method.
+//! how updates are combined and which model is evaluated. A [`ClientRule`](crate::ClientRule)
+//! decides what a client adds to local training and what it sends in addition to its model. Boosts
+//! are not methods: they hook into the client's loss, its propagation and the server's weights, for
+//! every method.
 //!
 //! A file `methods/NAME.rs` holds
 //! * `INFO`, a [`MethodInfo`]: what `boostfgl methods NAME` prints and what is checked before a
