@@ -7,6 +7,7 @@ mod browser;
 mod coverage;
 mod deny;
 mod digests;
+mod example;
 mod fuzz;
 mod listed;
 mod miri;
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
         Command::Bench(bench) => bench::run(&bench),
         Command::Stress(args) => stress::run(&args),
         Command::Digests(args) => digests::run(&args),
+        Command::Example(args) => example::run_all(&args),
         Command::Fuzz(args) => fuzz::run_all(&args),
         Command::Deny(args) => deny::run_all(&args),
         Command::Miri(args) => miri::run_all(&args),
@@ -63,6 +65,8 @@ enum Command {
     Bench(bench::Bench),
     /// Compares the digest of every method with the recorded one.
     Digests(digests::Args),
+    /// Checks the crate with a method and a boost outside of the workspace.
+    Example(example::Args),
     /// Fuzzes every reader for some seconds.
     Fuzz(fuzz::Args),
     /// Checks the licences and known vulnerabilities of all dependencies.

@@ -10,7 +10,8 @@ use crate::project::RealData;
 use crate::readers::Readers;
 use crate::shell::{cargo, shown, succeeds};
 
-/// Format, lints, tests, browser, documentation; stops at the first that fails.
+/// Format, lints, tests, the example of a method from outside, browser, documentation; stops at the
+/// first that fails.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Leaves out the tests in a browser, and the documentation: doc tests and rustdoc.
@@ -89,6 +90,8 @@ fn steps(
         (false, true) => steps.push(Step::new("tests", &["test", "--workspace", "--all-targets"])),
         (false, false) => steps.push(Step::new("tests", &["test", "--workspace"])),
     }
+    // After the tests, whose dependencies it shares.
+    steps.push(Step::new("own method", &["xtask", "example"]));
     // After the tests, which build the program.
     steps.extend(browser.command().map(|command| Step { name: "browser", command }));
     if !fast {
@@ -141,6 +144,7 @@ mod tests {
                 "cargo xtask deny --licences",
                 "cargo clippy --workspace --all-targets -- -D warnings",
                 "PROPTEST_RNG_SEED=20260711 cargo nextest run --workspace",
+                "cargo xtask example",
                 "PROPTEST_RNG_SEED=20260711 cargo xtask stress --short",
                 "PROPTEST_RNG_SEED=20260711 cargo test --workspace --doc",
                 "RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps",
@@ -150,8 +154,8 @@ mod tests {
             plan(false, false, &none)[3],
             "PROPTEST_RNG_SEED=20260711 cargo test --workspace"
         );
-        assert_eq!(plan(false, false, &none).len(), 6);
-        assert_eq!(plan(true, true, &none).len(), 4);
+        assert_eq!(plan(false, false, &none).len(), 7);
+        assert_eq!(plan(true, true, &none).len(), 5);
     }
 
     #[test]
@@ -184,7 +188,10 @@ mod tests {
             let with =
                 steps(false, nextest, &none, &readers, &Browser::Found("chromium".to_owned()));
             let names: Vec<&str> = with.iter().map(|step| step.name).collect();
-            assert_eq!(names[..5], ["format", "licences", "lints", "tests", "browser"]);
+            assert_eq!(
+                names[..6],
+                ["format", "licences", "lints", "tests", "own method", "browser"]
+            );
             assert_eq!(
                 steps(false, nextest, &none, &readers, &Browser::Missing(String::new())).len(),
                 with.len() - 1

@@ -24,7 +24,7 @@ const ORDER: [&str; 14] = [
 ];
 
 /// Crates for tests: others may use them as dev-dependencies only, and they may use every crate.
-const FOR_TESTS: [&str; 1] = ["testkit"];
+const FOR_TESTS: [&str; 2] = ["conformance", "testkit"];
 
 #[test]
 fn a_crate_uses_only_crates_before_it() {

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Folders at the root. A word of a document that starts with one of them is a path.
-const FOLDERS: [&str; 7] = ["crates/", "xtask/", "docs/", "tests/", "fuzz/", "bench/", ".ci/"];
+const FOLDERS: [&str; 8] =
+    ["crates/", "xtask/", "docs/", "tests/", "examples/", "fuzz/", "bench/", ".ci/"];
 
 #[test]
 fn every_path_in_the_documentation_exists() {
@@ -134,10 +135,11 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the root").to_path_buf()
 }
 
-/// The Markdown files of the root, of docs/ and of the tests, each by its path from the root.
+/// The Markdown files of the root, of docs/, of the tests and of the example, each by its path
+/// from the root.
 fn documents(root: &Path) -> Vec<(PathBuf, String)> {
     let mut found = Vec::new();
-    for folder in ["", "docs", "tests", "crates"] {
+    for folder in ["", "docs", "tests", "crates", "examples"] {
         collect(root, Path::new(folder), !folder.is_empty(), &mut found);
     }
     assert!(found.len() > 6, "only {} documents", found.len());

@@ -22,12 +22,16 @@ impl DataFlags {
         Lookup::from_env(self.data_dir.clone())
     }
 
-    /// Reads a dataset; a published one that is not on this machine is downloaded first.
-    ///
-    /// A configuration of clients with graphs of their own has none, and is refused.
+    /// Reads the dataset of a configuration. One of clients with graphs of their own has none, and
+    /// is refused.
     pub(crate) fn load(&self, config: &Config, quiet: bool) -> Result<(Data, Graph)> {
         config.check_one_graph()?;
-        let data = Data::named(&config.dataset)?;
+        self.load_named(&config.dataset, quiet)
+    }
+
+    /// Reads a dataset; a published one that is not on this machine is downloaded first.
+    pub(crate) fn load_named(&self, name: &str, quiet: bool) -> Result<(Data, Graph)> {
+        let data = Data::named(name)?;
         let mut phases = crate::progress::Phases::new(quiet);
         let graph = data.load(&self.lookup(), Some(&Http::default()), &mut |phase, share| {
             phases.show(phase, share);

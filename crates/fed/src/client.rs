@@ -27,7 +27,7 @@ pub(crate) use local_training::length;
 pub(crate) use trainer::{Trainer, argmax};
 
 use crate::local_data::{LocalData, numbers};
-use crate::methods::{self, MethodContext};
+use crate::methods::MethodContext;
 use crate::run_context::{Opened, RoundContext, RunPlan};
 use crate::tally::Tally;
 use crate::{Error, Result};
@@ -167,7 +167,7 @@ impl<T: Real> Client<T> {
             features: data.width(),
             classes: data.classes(),
         };
-        let rule = methods::client(&method, data);
+        let rule = plan.method.client(&method, data);
         let (enrolment, exchanges) = (data.enrolment(plan, 0), run.exchanges(roster.able.len()));
         let class_counts = roster.class_counts.iter().map(|&count| count as usize).collect();
         if let Stage::Waiting(data) = std::mem::replace(&mut self.stage, Stage::Changing) {

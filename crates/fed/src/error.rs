@@ -25,6 +25,15 @@ pub enum Error {
         suggestion: Option<String>,
     },
 
+    /// Two methods, or two boosts, of a registry have this name.
+    #[error("two {kind}s have the name `{name}`")]
+    Taken {
+        /// `method` or `boost`.
+        kind: &'static str,
+        /// The name.
+        name: String,
+    },
+
     /// A setting is outside its range.
     #[error("{key}: expected {expected}, found {found}")]
     Setting {
@@ -255,6 +264,7 @@ impl Error {
             Self::Unknown { .. } => {
                 "`boostfgl methods` lists every boost; `all` and `none` work too."
             }
+            Self::Taken { .. } => "Give the one that your program adds a name of its own.",
             Self::Setting { .. } => {
                 "`boostfgl config show` prints every key with its default and meaning."
             }

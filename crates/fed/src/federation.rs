@@ -5,7 +5,7 @@
 
 mod inspection;
 
-use crate::boost::{Boost, BoostConfig, Registry};
+use crate::boost::{Boost, BoostConfig};
 use crate::client::Client;
 use crate::config::{Model, Optimizer, Protocol, Transport};
 use crate::layers::{self, Crossing, Outbound};
@@ -17,7 +17,7 @@ use crate::server::{Enrolling, Running, Server};
 use crate::tally::Tally;
 use crate::training::Trace;
 use crate::transport::{Arrival, Ask, exchange};
-use crate::{Next, Result, aggregate, attack, screen};
+use crate::{Next, Registry, Result, aggregate, attack, screen};
 use boostfgl_nn::backbones::Backbone;
 use boostfgl_nn::{Params, Real, StateVisitor};
 use std::sync::Arc;
@@ -27,7 +27,8 @@ use std::sync::Arc;
 pub struct Setup {
     /// Seed of initialisation, dropout, message noise and participation.
     pub seed: u64,
-    /// The method.
+    /// The method: a built-in one, or the description of one that was added to the
+    /// [`Registry`](crate::Registry).
     pub method: &'static MethodInfo,
     /// The built-in boosts that are on.
     pub boosts: Vec<Boost>,
@@ -71,16 +72,16 @@ impl Setup {
         self.attack.check()
     }
 
-    /// BLAKE3 of everything that both sides must agree on. Two programs of the same version write
-    /// the same settings in the same way.
-    pub(crate) fn digest(&self) -> [u8; 32] {
+    /// BLAKE3 of everything that both sides must agree on, and of the settings that `added` methods
+    /// and boosts hold. Two programs of the same version write the same settings in the same way.
+    pub(crate) fn digest(&self, added: &str) -> [u8; 32] {
         let Self { seed, method, protocol, model, optimizer, boost, methods, screen, .. } = self;
         let evaluation = &self.evaluation;
         let method = method.name;
         let boosts: Vec<&str> = self.boosts.iter().map(|boost| boost.name()).collect();
         let settings = (seed, method, boosts, protocol, model, optimizer, boost, methods, screen);
         let version = env!("CARGO_PKG_VERSION");
-        *blake3::hash(format!("{version} {settings:?} {evaluation:?}").as_bytes()).as_bytes()
+        *blake3::hash(format!("{version} {settings:?} {evaluation:?}{added}").as_bytes()).as_bytes()
     }
 }
 
@@ -119,20 +120,21 @@ pub struct Outcome<T> {
 }
 
 impl<T: Real> Federation<T> {
-    /// Prepares clients and server. Model parameters are drawn from the seed.
+    /// Prepares clients and server of a built-in method. Model parameters are drawn from the seed.
     ///
     /// # Errors
-    /// If a setting is out of range, the backbone is unknown, or no client has a training node.
+    /// If a setting is out of range, the method or the backbone is unknown, or no client has a
+    /// training node.
     pub fn new(setup: Setup, data: Vec<LocalData<T>>) -> Result<Self> {
-        Self::with_boosts(setup, data, &Registry::builtin())
+        Self::with_registry(setup, data, &Registry::builtin())
     }
 
-    /// Like [`Federation::new`], with boosts from a registry: those of [`Setup::boosts`], and those
-    /// that were added to it.
+    /// Like [`Federation::new`], with the methods and boosts of a registry: the method of
+    /// [`Setup::method`], the boosts of [`Setup::boosts`], and those that were added to it.
     ///
     /// # Errors
     /// As [`Federation::new`].
-    pub fn with_boosts(
+    pub fn with_registry(
         setup: Setup,
         data: Vec<LocalData<T>>,
         registry: &Registry<T>,
@@ -239,10 +241,11 @@ impl<T: Real> Federation<T> {
 
 impl<T: Real> Server<T> {
     /// A server for this number of clients that are somewhere else. They tell it features and
-    /// classes when they join.
+    /// classes when they join. Their registries must have the same method and boosts.
     ///
     /// # Errors
-    /// If a setting is out of range, or the settings are those of a simulation.
+    /// If a setting is out of range, the registry does not have the method, or the settings are
+    /// those of a simulation.
     pub fn for_clients(setup: Setup, clients: usize, registry: &Registry<T>) -> Result<Self> {
         let plan = RunPlan::between_machines(setup, registry)?;
         Ok(Self::new(Enrolling::new(&Arc::new(plan), clients)))

@@ -1,4 +1,5 @@
-//! Instantiates the federation for both number types in test builds.
+//! Instantiates the federation for both number types in test builds (f64 with the feature
+//! `instantiate-f64`, which is on by default).
 //!
 //! Generic code is compiled in the crate that names a number type. At low optimisation levels the
 //! compiler reuses what an upstream crate has compiled. Without these lines the library and every
@@ -27,5 +28,6 @@ type Run = fn(&Setup, &[ClientGraph], &[u8]) -> Result<()>;
 #[used]
 static SINGLE: Run = run::<f32>;
 
+#[cfg(feature = "instantiate-f64")]
 #[used]
 static DOUBLE: Run = run::<f64>;

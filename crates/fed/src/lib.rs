@@ -11,14 +11,25 @@
 //!   change them.
 //! * [`methods`] — one file per method, one line in [`methods::METHODS`]; a method is a
 //!   [`methods::ServerRule`] and a [`ClientRule`].
-//! * [`boost`] — boosts: plug-ins that stack on any method. The paper's three are built in; a
-//!   [`boost::Registry`] takes more.
+//! * [`boost`] — boosts: plug-ins that stack on any method. The paper's three are built in.
+//! * [`Registry`] — the methods and boosts of a run: the built-in ones, and those that a program
+//!   adds.
 //! * [`screen`] — every update is checked before it may change a model; a refused one is reported
 //!   with client and reason.
 //! * [`aggregate`] — the mean, and robust rules that outvote bad updates, under any method that
 //!   averages models.
 //! * [`attack`] — simulated malicious clients, for tests and experiments.
 //! * [`config`] — every key of the protocol, with its default and range.
+//!
+//! # Methods and boosts of your own
+//!
+//! A crate of your own needs no change here. It implements [`methods::MethodPlugin`] or
+//! [`boost::BoostPlugin`], adds the value to a [`Registry`], and gives that to both sides:
+//! [`Federation::with_registry`] in a simulation, [`Server::for_clients`] and [`Client::of_server`]
+//! between machines. `boostfgl-conformance` tests both with the tests of the built-in methods:
+//! results that do not depend on threads, evaluation or where a run was stopped, data that occur in
+//! practice, and bytes as the only thing that the sides share. `examples/own-method` in the
+//! repository is a whole crate with a method, a boost, a program and the test.
 
 #![forbid(unsafe_code)]
 
@@ -38,6 +49,7 @@ mod local_data;
 pub mod methods;
 mod noise_occasion;
 mod observer;
+mod registry;
 mod run_context;
 pub mod screen;
 mod server;
@@ -47,6 +59,7 @@ mod training;
 pub mod transport;
 
 pub use aggregate::{Combination, Contribution, Rule};
+pub use boostfgl_nn::Real;
 pub use boostfgl_protocol::{Message, Model};
 pub use client::Client;
 pub use client_name::ClientName;
@@ -59,6 +72,7 @@ pub use federation::{Federation, Outcome, Setup};
 pub use local_data::LocalData;
 pub use noise_occasion::Occasion;
 pub use observer::{ClientRecord, Inspected, Inspection, Observer, ObserverResult, RoundRecord};
+pub use registry::Registry;
 pub use screen::{Reason, Refusal};
 pub use server::{Event, Next, RoundEvaluation, RoundReport, Server};
 pub use tally::Tally;

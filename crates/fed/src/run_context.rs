@@ -1,9 +1,10 @@
 //! What a side of a run is made from: before features and classes are known, for the whole run, and
 //! for one round of it.
 
-use crate::boost::{BoostPlugin, Registry};
-use crate::methods::{self, Layout};
-use crate::{Error, Result, Setup, attack};
+use crate::boost::BoostPlugin;
+use crate::methods::{self, Layout, MethodPlugin};
+use crate::registry::Chosen;
+use crate::{Error, Registry, Result, Setup, attack};
 use boostfgl_nn::backbones::{self, Architecture, Backbone};
 use boostfgl_nn::{Params, Pool, Real};
 use boostfgl_protocol::{Message, Model};
@@ -15,6 +16,8 @@ pub(crate) struct RunPlan<T: Real> {
     pub(crate) setup: Setup,
     /// BLAKE3 of the settings, which must be the same on all sides.
     pub(crate) settings: [u8; 32],
+    /// What makes the two sides of the method.
+    pub(crate) method: Arc<dyn MethodPlugin<T>>,
     /// The boosts that are on, in the order in which they act.
     boosts: Vec<Arc<dyn BoostPlugin<T>>>,
     /// Whether clients reveal their predictions to the server, as only a simulation may.
@@ -40,11 +43,17 @@ impl<T: Real> Clone for Opened<T> {
 
 impl<T: Real> RunPlan<T> {
     /// The plan of a simulation.
-    pub(crate) fn simulation(setup: Setup, registry: &Registry<T>) -> Result<Self> {
+    ///
+    /// # Errors
+    /// If a setting is out of range, or the registry does not have the method.
+    pub(crate) fn simulation(mut setup: Setup, registry: &Registry<T>) -> Result<Self> {
         setup.check_ranges()?;
-        let boosts = registry.active(&setup.boosts);
-        let settings = setup.digest();
-        Ok(Self { settings, boosts, simulated: true, opened: OnceLock::new(), setup })
+        let chosen = registry.chosen(&setup)?;
+        let settings = setup.digest(&chosen.settings());
+        let Chosen { method, boosts, .. } = chosen;
+        // A name means what the registry says it means.
+        setup.method = method.info();
+        Ok(Self { settings, method, boosts, simulated: true, opened: OnceLock::new(), setup })
     }
 
     /// The plan of a run whose sides share messages only.

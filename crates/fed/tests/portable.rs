@@ -4,12 +4,11 @@
 
 #[path = "federation/every.rs"]
 mod every;
-#[path = "federation/small.rs"]
-#[expect(dead_code, reason = "the tests of whole federations use the rest")]
-mod small;
 
-use crate::every::{for_all, with_threads};
-use crate::small::*;
+use crate::every::for_all;
+use boostfgl_conformance::small::{self, WORDS, graph, partition};
+use boostfgl_conformance::{assert_same, bits, run, with_threads};
+use boostfgl_fed::Registry;
 use boostfgl_nn::{Dense, Level};
 
 #[test]
@@ -21,7 +20,8 @@ fn ordered_products_give_the_same_bits_at_every_level_and_number_of_threads() {
     for_all(|method, setup, what| {
         let run_at = |level: Level, threads: usize| {
             level.install();
-            with_threads(threads, || run::<f32>(&setup, data(method.name, &graph, &partition)))
+            let data = || small::data::<f32>(method, &graph, &partition);
+            with_threads(threads, || run(&setup, data(), &Registry::builtin()))
         };
         let any = run_at(Level::Portable, 1);
         for level in Level::available() {

@@ -8,7 +8,7 @@ use crate::experiment::Refused;
 use crate::run::recorder::refusal;
 use crate::run::seeds::{Output, SeedClock, SeedTask, count_by_reason};
 use crate::{Error, Result};
-use boostfgl_fed::boost::Registry;
+use boostfgl_fed::Registry;
 use boostfgl_fed::config::Transport;
 use boostfgl_fed::transport::exchange_in_process;
 use boostfgl_fed::{Client, Event, Next, Outcome, RoundRecord, RoundReport, Server};

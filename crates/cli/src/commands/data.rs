@@ -121,7 +121,7 @@ impl Data {
             }
             Action::Export { data, to, overwrite } => {
                 output::check_new_file(to, *overwrite)?;
-                write(&self.flags.load(data, false)?.1, to)
+                write(&self.flags.load_named(data, false)?.1, to)
             }
             Action::Generate { preset, to, seed, overwrite } => {
                 output::check_new_file(to, *overwrite)?;
@@ -215,7 +215,7 @@ impl Data {
 
     fn check(&self, name: &str) -> Result<()> {
         let Named::Catalogued(dataset) = Named::named(name)? else {
-            let (_, graph) = self.flags.load(name, false)?;
+            let (_, graph) = self.flags.load_named(name, false)?;
             let (nodes, edges) = (thousands(graph.len()), thousands(graph.adjacency().edges()));
             return output::print(&format!("{name}: readable, {nodes} nodes, {edges} edges\n"));
         };

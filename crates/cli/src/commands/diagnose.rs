@@ -213,7 +213,8 @@ impl Diagnose {
             self.check_data(run)?;
             Vec::new()
         } else {
-            let (_, graph) = self.protocol.data_flags.load(&run.config()?, self.printing.quiet)?;
+            let config = run.config()?;
+            let (_, graph) = self.protocol.data_flags.load(&config, self.printing.quiet)?;
             self.compare_data(run, &graph)?;
             run.frames(&graph, inquiry)?
         };

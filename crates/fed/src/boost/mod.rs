@@ -13,13 +13,14 @@
 //! * a documented `Config` with `check`, whose keys are `boost.NAME.KEY`;
 //! * `Plugin`, a [`BoostPlugin`] that makes a [`ClientBoost`], a [`ServerBoost`], or both.
 //!
-//! A program outside this crate adds a boost by value: [`Registry::with`].
+//! A program outside this crate adds a boost by value:
+//! [`Registry::with_boost`](crate::Registry::with_boost).
 
 mod client_boost;
 pub mod difficulty;
 pub mod model;
 pub mod node;
-mod registry;
+mod plugin;
 mod server_boost;
 pub mod topology;
 
@@ -27,7 +28,7 @@ pub use client_boost::{ClientBoost, ScoredNodes, TrainedNodes};
 pub use difficulty::Difficulty;
 pub use model::{ModelBoost, Summary, TrustForm, TrustScope};
 pub use node::NodeBoost;
-pub use registry::{BoostContext, BoostInfo, BoostPlugin, Place, Registry};
+pub use plugin::{BoostContext, BoostInfo, BoostPlugin, Place};
 pub(crate) use server_boost::Stacked;
 pub use server_boost::{Evidence, ServerBoost, ServerBoosts};
 pub use topology::TopologyBoost;

@@ -52,10 +52,23 @@ impl<T: Real, R> ClientRule<T> for R where
 {
 }
 
-/// Implements groups of hooks with their defaults: `default_hooks!(Rule<T>: PersonalModel)`.
+/// Implements groups of hooks of a client rule with their defaults:
+/// `default_hooks!(Rule<T>: PersonalModel)`, where the number type is called `T`.
+///
+/// ```
+/// use boostfgl_fed::{ClientRule, default_hooks};
+///
+/// /// FedAvg's client: every hook is the default.
+/// struct Mine;
+///
+/// default_hooks!(Mine: PreparationHooks, TrainingHooks, PersonalModel, RuleState);
+///
+/// let rule: Box<dyn ClientRule<f32>> = Box::new(Mine);
+/// ```
+#[macro_export]
 macro_rules! default_hooks {
     ($rule:ty: $($hooks:ident),+ $(,)?) => {
-        $(impl<T: boostfgl_nn::Real> $crate::client_rule::$hooks<T> for $rule {})+
+        $(impl<T: $crate::Real> $crate::$hooks<T> for $rule {})+
     };
 }
 pub(crate) use default_hooks;

@@ -77,8 +77,9 @@ pub struct MethodInfo {
 }
 
 impl MethodInfo {
-    /// The defaults of every method: a global model, no boost or network refused, nothing extra.
-    pub(crate) const PLAIN: Self = Self {
+    /// The defaults of every method: a global model, no boost or network refused, nothing extra. A
+    /// method gives at least a name: `MethodInfo { name: "mine", ..MethodInfo::PLAIN }`.
+    pub const PLAIN: Self = Self {
         name: "",
         summary: "",
         paper: "(baseline)",
@@ -133,12 +134,12 @@ impl Sizes {
 }
 
 /// A reason for [`MethodInfo::outvotes`] of methods that are about the weights of clients.
-pub(crate) fn lives_by_weights(rule: Rule) -> Option<&'static str> {
+pub fn lives_by_weights(rule: Rule) -> Option<&'static str> {
     (!rule.weighs()).then_some("it learns the clients' weights, which this rule ignores")
 }
 
 /// A reason for [`MethodInfo::network`] of methods that use the hidden representation.
-pub(crate) fn needs_hidden(plan: ViewPlan) -> Option<&'static str> {
+pub fn needs_hidden(plan: ViewPlan) -> Option<&'static str> {
     plan.hidden
         .is_none()
         .then_some("it works on the hidden representation, and this network has no hidden layer")

@@ -1,15 +1,19 @@
 //! Federated methods: one file each, one line in [`METHODS`].
 //!
 //! A method has two sides. A [`ServerRule`] decides which model each client starts a round from,
-//! how updates are combined and which model is evaluated. A [`ClientRule`] decides what a client
-//! adds to local training and what it sends in addition to its model. Boosts are not methods: they
-//! hook into the client's loss, its propagation and the server's weights, for every method.
+//! how updates are combined and which model is evaluated. A [`ClientRule`](crate::ClientRule)
+//! decides what a client adds to local training and what it sends in addition to its model. Boosts
+//! are not methods: they hook into the client's loss, its propagation and the server's weights, for
+//! every method.
 //!
 //! A file `methods/NAME.rs` holds
 //! * `INFO`, a [`MethodInfo`]: what `boostfgl methods NAME` prints and what is checked before a
 //!   run;
 //! * `server(&MethodContext)` and `client(&MethodContext, &LocalData)`, the two sides;
 //! * if it has settings, a documented `Config` with `check`, whose keys are `methods.NAME.KEY`.
+//!
+//! A program outside this crate adds a method by value: a [`MethodPlugin`] for
+//! [`Registry::with_method`](crate::Registry::with_method).
 
 pub mod adafgl;
 pub mod afl;
@@ -31,45 +35,36 @@ pub mod fedtad;
 mod info;
 mod isolated;
 pub mod moon;
+mod plugin;
 pub mod qffl;
 pub mod scaffold;
 mod server_rule;
 
 pub use check::{attackers, check, check_attack, check_rule, single_updates};
 pub use context::MethodContext;
-pub use info::{EvaluatedModel, Layout, MethodInfo, Sizes};
-pub(crate) use info::{lives_by_weights, needs_hidden};
+pub use info::{EvaluatedModel, Layout, MethodInfo, Sizes, lives_by_weights, needs_hidden};
+use plugin::BuiltIn;
+pub use plugin::MethodPlugin;
 pub use server_rule::{Round, SenderFacts, ServerRule};
 
-use crate::client_rule::ClientRule;
-use crate::local_data::LocalData;
 use crate::{Error, Result};
 use boostfgl_nn::Real;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 macro_rules! methods {
     ($($module:ident),* $(,)?) => {
-        /// All methods, in the order in which they are listed.
+        /// All built-in methods, in the order in which they are listed.
         pub const METHODS: &[&MethodInfo] = &[$(&$module::INFO),*];
 
-        /// The server's side of the method.
-        pub(crate) fn server<T: Real>(context: &MethodContext<'_, T>) -> Box<dyn ServerRule<T>> {
-            $(if context.setup.method.name == $module::INFO.name {
-                return Box::new($module::server(context));
-            })*
-            unreachable!("a MethodInfo comes from METHODS")
-        }
-
-        /// One client's side of the method.
-        pub(crate) fn client<T: Real>(
-            context: &MethodContext<'_, T>,
-            data: &LocalData<T>,
-        ) -> Box<dyn ClientRule<T>> {
-            $(if context.setup.method.name == $module::INFO.name {
-                return Box::new($module::client(context, data));
-            })*
-            unreachable!("a MethodInfo comes from METHODS")
+        /// What makes the two sides of each of them.
+        pub(crate) fn builtin<T: Real>() -> Vec<Arc<dyn MethodPlugin<T>>> {
+            vec![$(Arc::new(BuiltIn {
+                info: &$module::INFO,
+                server: |context| Box::new($module::server(context)),
+                client: |context, data| Box::new($module::client(context, data)),
+            })),*]
         }
     };
 }
@@ -140,7 +135,8 @@ configs![
     fedproto = "fedproto",
 ];
 
-/// The method of that name.
+/// The built-in method of that name. [`Registry::method`](crate::Registry::method) finds added ones
+/// as well.
 ///
 /// # Errors
 /// If there is none; the nearest name is suggested.

@@ -62,7 +62,7 @@ impl<T: Real> Enrolling<T> {
         let taking_part = able.iter().filter(|able| **able).count();
         let taking_part = run.setup.protocol.taking_part(taking_part);
         methods::check_rule(run.setup.method, run.setup.aggregation, taking_part)?;
-        let rule = methods::server(&MethodContext {
+        let rule = plan.method.server(&MethodContext {
             setup: &run.setup,
             initial: &initial,
             backbone: &*run.backbone,

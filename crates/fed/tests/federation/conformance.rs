@@ -1,35 +1,79 @@
 //! Properties of every method of the registry, with every boost. A method that is added to the
-//! registry is tested here without a further line.
+//! registry is tested here without a further line. Most of them are those of the public suite.
 
-use crate::every::{for_all, with_threads};
+use crate::every::{for_all, for_all_methods};
 use crate::small::*;
-use boostfgl_fed::boost::topology::{self, EdgeScore, EvalPropagation};
+use boostfgl_conformance::properties::{PROPERTIES, backbones, boosts, independence};
+use boostfgl_conformance::{Suite, small};
+use boostfgl_fed::boost::topology::{self, EdgeScore};
 use boostfgl_fed::boost::{Boost, TopologyBoost};
-use boostfgl_fed::config::ReportedRound;
 use boostfgl_fed::methods::METHODS;
-use boostfgl_fed::{Error, Federation, Setup};
+use boostfgl_fed::{Registry, Setup};
 use boostfgl_graph::generator::{FeatureSpec, Spec, generate};
-use boostfgl_graph::{Adjacency, Graph, Labels, Role, Split, Stream};
+use boostfgl_graph::{Adjacency, Role};
 use boostfgl_nn::backbones::BACKBONES;
-use boostfgl_nn::{Params, Propagation, Real};
+use boostfgl_nn::{Propagation, Real};
 use boostfgl_partition::{Louvain, Partition, SplitRule};
-
-/// Fewer than hidden units, so that features are propagated before the first product.
-pub(crate) const NARROW: FeatureSpec = FeatureSpec::Dense { columns: 12, signal: 0.5 };
 
 #[test]
 fn any_number_of_threads_gives_the_same_bits() {
-    let graph = graph(WORDS);
-    let partition = partition(&graph);
-    for_all(|method, setup, what| {
-        let run_on_threads = |threads| {
-            with_threads(threads, || run::<f32>(&setup, data(method.name, &graph, &partition)))
-        };
-        let one = run_on_threads(1);
-        for threads in [2, 3, 4, 8] {
-            assert_same(&one, &run_on_threads(threads), &format!("{what}, {threads} threads"));
-        }
-    });
+    for_all_methods(independence::any_number_of_threads);
+}
+
+/// Nothing but training labels reaches training, difficulties, edge scores, gaps or predictions.
+#[test]
+fn evaluation_labels_never_reach_training() {
+    for_all_methods(independence::evaluation_labels);
+}
+
+#[test]
+fn observers_do_not_change_results() {
+    for_all_methods(independence::observers);
+}
+
+#[test]
+fn boosted_propagation_in_evaluation_does_not_change_training() {
+    for_all_methods(independence::boosted_evaluation);
+}
+
+#[test]
+fn every_backbone_runs_or_is_refused_with_a_reason() {
+    for_all_methods(backbones::runs_or_is_refused);
+}
+
+#[test]
+fn refused_boosts_are_named_with_the_reason() {
+    let mut count = 0;
+    for_all_methods(|suite| count += boosts::refused(suite).len());
+    assert!(count >= 2, "isolated and central refuse model boosting");
+}
+
+/// Where FairFGL has two participants, each may be a cluster of its own, and trust within a cluster
+/// of one has no effect.
+fn clusters_of_one(setup: &Setup) -> bool {
+    setup.method.name == "fairfgl"
+        && setup.protocol.participation < 1.0
+        && setup.boosts == [Boost::Model]
+}
+
+/// Proposition 3.4 in its exact form: boosts of strength 0 leave the base method, bit for bit.
+#[test]
+fn strength_zero_is_the_base_method() {
+    let registry = Registry::builtin();
+    for method in METHODS {
+        let suite = Suite::new(&registry, method).without_effect_under(clusters_of_one);
+        boosts::strength_zero(&suite);
+    }
+}
+
+/// The workspace's own tests check each property by a name of its own: none may be missing.
+#[test]
+fn the_suite_has_the_properties_that_are_checked_here() {
+    let names: Vec<&str> = PROPERTIES.iter().map(|property| property.name).collect();
+    let mut different = names.clone();
+    different.sort_unstable();
+    different.dedup();
+    assert_eq!((names.len(), different.len()), (25, 25), "{names:?}");
 }
 
 /// A client of more than 4096 nodes: dense and sparse products are cut into pieces for several
@@ -37,7 +81,7 @@ fn any_number_of_threads_gives_the_same_bits() {
 #[test]
 fn large_clients_give_the_same_bits_on_any_number_of_threads() {
     let features = FeatureSpec::Dense { columns: 16, signal: 0.5 };
-    let small = Spec { features, ..small_spec() };
+    let small = Spec { features, ..small::spec() };
     let spec = Spec {
         nodes: 4_600,
         edges: 22_000,
@@ -71,52 +115,6 @@ fn large_clients_give_the_same_bits_on_any_number_of_threads() {
     }
 }
 
-/// λn = λe = λs = γ = 0.
-fn without_strength(setup: &Setup) -> Setup {
-    let mut setup = setup.clone();
-    setup.boost.node.lambda_n = 0.0;
-    setup.boost.topology.lambda_e = 0.0;
-    (setup.boost.model.lambda_s, setup.boost.model.gamma) = (0.0, 0.0);
-    setup
-}
-
-/// Proposition 3.4 in its exact form: boosts of strength 0 leave the base method, bit for bit.
-#[test]
-fn strength_zero_is_the_base_method() {
-    for features in [WORDS, NARROW] {
-        let graph = graph(features);
-        let partition = partition(&graph);
-        for (participation, epochs) in [(1.0, 1), (0.5, 3)] {
-            for_all(|method, mut boosted, what| {
-                (boosted.protocol.participation, boosted.protocol.epochs) = (participation, epochs);
-                let base = run::<f32>(
-                    &Setup { boosts: Vec::new(), ..boosted.clone() },
-                    data(method.name, &graph, &partition),
-                );
-                let outcome_of =
-                    |setup: &Setup| run::<f32>(setup, data(method.name, &graph, &partition));
-                assert_same(
-                    &base,
-                    &outcome_of(&without_strength(&boosted)),
-                    &format!("{what}, {participation}, {epochs} epochs"),
-                );
-                // The comparison would be empty if the boosts had no effect at their usual
-                // strength either. (Where FairFGL has two participants, each may be a cluster of
-                // its own, and trust within a cluster of one has no effect.)
-                let parted = method.name == "fairfgl"
-                    && participation < 1.0
-                    && boosted.boosts == [Boost::Model];
-                if !boosted.boosts.is_empty() && !parted {
-                    assert!(
-                        bits(&base.models) != bits(&outcome_of(&boosted).models),
-                        "{what} has no effect"
-                    );
-                }
-            });
-        }
-    }
-}
-
 /// The operator of strength 0 equals the plain one for nodes of every degree up to 300. In floating
 /// point 1/d · d is not always 1.
 #[test]
@@ -143,52 +141,6 @@ fn strength_zero_is_the_plain_operator_for_any_degree() {
     }
     check::<f32>();
     check::<f64>();
-}
-
-/// The same graph with the labels of all nodes of `role` in another order.
-fn shuffled(graph: &Graph, split: &Split, role: Role) -> Graph {
-    let nodes: Vec<usize> = split.nodes(role).collect();
-    let mut order = nodes.clone();
-    Stream::new(9, "labels", &[]).shuffle(&mut order);
-    let mut labels: Vec<Option<u32>> = graph.labels().iter().collect();
-    for (&to, &from) in nodes.iter().zip(&order) {
-        labels[to] = graph.labels().get(from);
-    }
-    let changed = nodes.iter().filter(|&&v| labels[v] != graph.labels().get(v)).count();
-    assert!(changed > nodes.len() / 3, "{changed} labels of {} moved", nodes.len());
-    let labels = Labels::new(labels, graph.labels().names().to_vec()).unwrap();
-    Graph::new("shuffled", graph.adjacency().clone(), graph.features().clone(), labels).unwrap()
-}
-
-/// Nothing but training labels reaches training, difficulties, edge scores, gaps or predictions.
-#[test]
-fn evaluation_labels_never_reach_training() {
-    let graph = graph(WORDS);
-    let partition = partition(&graph);
-    let (test, val) = (
-        shuffled(&graph, partition.split(), Role::Test),
-        shuffled(&graph, partition.split(), Role::Val),
-    );
-    for_all(|method, setup, what| {
-        let outcome_on = |graph: &Graph, setup: &Setup| {
-            watch::<f32>(setup, data(method.name, graph, &partition))
-        };
-        let (base, rounds) = outcome_on(&graph, &setup);
-        assert_same(&base, &outcome_on(&test, &setup).0, &format!("{what}, test labels"));
-        let (other, evaluated) = outcome_on(&val, &setup);
-        assert_same(&base, &other, &format!("{what}, validation labels"));
-        // The validation labels do change the validation accuracy.
-        let accuracy =
-            |rounds: &[Round]| rounds.iter().map(|r| r.val_accuracy.unwrap()).collect::<Vec<_>>();
-        assert_ne!(accuracy(&rounds), accuracy(&evaluated), "{what}");
-        let mut best = setup.clone();
-        best.protocol.report = ReportedRound::BestVal;
-        assert_same(
-            &outcome_on(&graph, &best).0,
-            &outcome_on(&test, &best).0,
-            &format!("{what}, test labels, best round"),
-        );
-    });
 }
 
 /// The sizes that decide how large a message is.
@@ -328,65 +280,6 @@ fn messages_have_the_size_that_the_method_states() {
 /// messages.
 const TALK_BEFORE: [&str; 1] = ["fedsage-plus"];
 
-#[test]
-fn refused_boosts_are_named_with_the_reason() {
-    let graph = graph(WORDS);
-    let partition = partition(&graph);
-    let mut refused = 0;
-    for method in METHODS {
-        for boost in Boost::ALL {
-            let made = Federation::<f32>::new(
-                setup(method.name, &[boost]),
-                data(method.name, &graph, &partition),
-            );
-            match (method.refuses)(boost) {
-                None => assert!(made.is_ok(), "{} with {boost:?}", method.name),
-                Some(reason) => {
-                    let message = made.err().unwrap().to_string();
-                    let start = format!(
-                        "{} cannot be combined with {} boosting: ",
-                        method.name,
-                        boost.name()
-                    );
-                    assert_eq!(message, format!("{start}{reason}"));
-                    refused += 1;
-                }
-            }
-        }
-    }
-    assert!(refused >= 2, "isolated and central refuse model boosting");
-}
-
-/// Every method on every backbone either runs or is refused with a reason.
-#[test]
-fn every_backbone_runs_or_is_refused_with_a_reason() {
-    let graph = graph(WORDS);
-    let partition = partition(&graph);
-    for method in METHODS {
-        for backbone in BACKBONES {
-            let mut setup = setup(method.name, &[]);
-            setup.model.backbone = backbone.name.into();
-            setup.protocol.rounds = 2;
-            match Federation::<f32>::new(setup.clone(), data(method.name, &graph, &partition)) {
-                Ok(federation) => {
-                    let outcome = federation.run(&mut []).unwrap();
-                    assert!(
-                        outcome.models.iter().all(Params::is_finite),
-                        "{} on {}",
-                        method.name,
-                        backbone.name
-                    );
-                }
-                Err(Error::Refused { what, reason, .. }) => {
-                    assert_eq!(what, format!("the backbone {}", backbone.name));
-                    assert!(reason.len() > 20, "{} on {}: {reason}", method.name, backbone.name);
-                }
-                Err(other) => panic!("{} on {}: {other}", method.name, backbone.name),
-            }
-        }
-    }
-}
-
 /// Methods under which no single set of weights combines the clients' models.
 const NOT_COMBINED: [&str; 3] = ["isolated", "central", "fedproto"];
 
@@ -422,59 +315,4 @@ fn weights_are_a_distribution_in_every_round() {
             }
         }
     });
-}
-
-/// Observers and more frequent evaluation change nothing. This holds for clients that train in
-/// every round, and for those that are evaluated with one model, miss a round and train from
-/// another.
-#[test]
-fn observers_do_not_change_results() {
-    let graph = graph(WORDS);
-    let partition = partition(&graph);
-    for participation in [1.0, 0.5] {
-        for_all(|method, mut setup, what| {
-            (setup.protocol.participation, setup.protocol.rounds) = (participation, 6);
-            let data = || data::<f32>(method.name, &graph, &partition);
-            let alone = run(&setup, data());
-            let (watched, rounds) = watch(&setup, data());
-            assert_same(&alone, &watched, &format!("{what}, watched"));
-            assert!(rounds.iter().all(|round| round.predictions.is_some()));
-            for eval_every in [7, 4] {
-                let mut rarely = setup.clone();
-                rarely.protocol.eval_every = eval_every;
-                let (late, rounds) = watch(&rarely, data());
-                assert_same(
-                    &alone,
-                    &late,
-                    &format!("{what}, participation {participation}, every {eval_every}"),
-                );
-                for (round, seen) in (1..).zip(&rounds) {
-                    let due = round % eval_every == 0 || round == rounds.len();
-                    assert_eq!(seen.predictions.is_some(), due, "{what}, round {round}");
-                }
-                let last = rounds.last().and_then(|round| round.predictions.as_ref());
-                assert_eq!(last, Some(&late.predictions), "{what}");
-            }
-        });
-    }
-}
-
-/// Training does not depend on whether evaluation uses β.
-#[test]
-fn boosted_propagation_in_evaluation_does_not_change_training() {
-    let graph = graph(WORDS);
-    let partition = partition(&graph);
-    for method in METHODS {
-        let boosts: Vec<Boost> =
-            Boost::ALL.into_iter().filter(|&boost| (method.refuses)(boost).is_none()).collect();
-        let boosted = setup(method.name, &boosts);
-        let mut plain = boosted.clone();
-        plain.boost.topology.eval_propagation = EvalPropagation::Plain;
-        let outcome_of = |setup: &Setup| run::<f32>(setup, data(method.name, &graph, &partition));
-        assert!(
-            bits(&outcome_of(&boosted).models) == bits(&outcome_of(&plain).models),
-            "{}",
-            method.name
-        );
-    }
 }

@@ -1,8 +1,6 @@
 //! Noise on messages (`model.message_noise`): strength 0 has no effect, and any other strength
 //! gives reproducible results.
 
-use crate::conformance::NARROW;
-use crate::every::with_threads;
 use crate::small::*;
 use boostfgl_fed::boost::difficulty::instant;
 use boostfgl_fed::boost::{Boost, node};

@@ -1,10 +1,9 @@
 //! Error messages for settings out of range and for training that diverges.
 
-use crate::every::with_threads;
 use crate::small::*;
-use boostfgl_fed::boost::Boost;
-use boostfgl_fed::methods;
-use boostfgl_fed::{Error, Federation, Setup};
+use boostfgl_fed::boost::{Boost, BoostInfo, BoostPlugin};
+use boostfgl_fed::methods::{self, MethodContext, MethodInfo, MethodPlugin, ServerRule};
+use boostfgl_fed::{ClientRule, Error, Federation, LocalData, Registry, Setup};
 use boostfgl_nn::Params;
 use boostfgl_nn::backbones::{Architecture, Backbone, Gcn};
 
@@ -93,6 +92,55 @@ fn settings_out_of_range_are_refused_by_name() {
         methods::find("xyzzy-plugh").unwrap_err().to_string(),
         "unknown method `xyzzy-plugh`"
     );
+}
+
+/// A method that is described but not in the registry, and names that occur twice.
+#[test]
+fn registries_that_cannot_be_used_are_refused() {
+    static UNKNOWN: MethodInfo = MethodInfo { name: "fedavgg", ..MethodInfo::PLAIN };
+    assert_eq!(
+        refusal(|setup| setup.method = &UNKNOWN),
+        "unknown method `fedavgg` (did you mean `fedavg`?)"
+    );
+    let graph = graph(WORDS);
+    let partition = partition(&graph);
+    let setup = setup("fedavg", &[]);
+    let refused = |registry: &Registry<f32>| {
+        let data = data("fedavg", &graph, &partition);
+        let error = Federation::with_registry(setup.clone(), data, registry).err().unwrap();
+        assert!(!error.advice().is_empty());
+        error.to_string()
+    };
+    let method = Registry::builtin().with_method(SecondFedAvg);
+    assert_eq!(refused(&method), "two methods have the name `fedavg`");
+    let boost = Registry::builtin().with_boost(SecondNode);
+    assert_eq!(refused(&boost), "two boosts have the name `node`");
+}
+
+/// A method with the name of a built-in one.
+struct SecondFedAvg;
+
+impl MethodPlugin<f32> for SecondFedAvg {
+    fn info(&self) -> &'static MethodInfo {
+        methods::find("fedavg").unwrap()
+    }
+
+    fn server(&self, _: &MethodContext<'_, f32>) -> Box<dyn ServerRule<f32>> {
+        unreachable!("the registry is refused before")
+    }
+
+    fn client(&self, _: &MethodContext<'_, f32>, _: &LocalData<f32>) -> Box<dyn ClientRule<f32>> {
+        unreachable!("the registry is refused before")
+    }
+}
+
+/// A boost with the name of a built-in one.
+struct SecondNode;
+
+impl BoostPlugin<f32> for SecondNode {
+    fn info(&self) -> BoostInfo {
+        *Boost::Node.info()
+    }
 }
 
 /// With a given model the settings of the network are still checked, as training uses them.

@@ -1,6 +1,6 @@
 //! Bad updates are refused by name and the round continues without them; honest ones are accepted.
 
-use crate::every::{for_all, with_threads};
+use crate::every::for_all;
 use crate::small::*;
 use boostfgl_fed::attack::Kind;
 use boostfgl_fed::boost::Boost;

@@ -3,11 +3,11 @@
 use crate::small::{CLIENTS, WORDS, assert_same, bits, data, graph, partition, run, setup};
 use boostfgl_fed::boost::{
     Boost, BoostConfig, BoostContext, BoostInfo, BoostPlugin, ClientBoost, Evidence, Place,
-    Registry, ScoredNodes, ServerBoost,
+    ScoredNodes, ServerBoost,
 };
 use boostfgl_fed::{
-    ClientRecord, Federation, Inspection, LocalData, Observer, ObserverResult, Outcome, Result,
-    RoundRecord, Setup,
+    ClientRecord, Federation, Inspection, LocalData, Observer, ObserverResult, Outcome, Registry,
+    Result, RoundRecord, Setup,
 };
 use boostfgl_nn::{Real, StateVisitor};
 
@@ -115,17 +115,17 @@ fn clients(setup: &Setup) -> Vec<LocalData<f32>> {
 
 fn boosted(setup: &Setup, registry: &Registry<f32>) -> (Outcome<f32>, Watcher) {
     let mut watcher = Watcher::default();
-    let federation = Federation::with_boosts(setup.clone(), clients(setup), registry).unwrap();
+    let federation = Federation::with_registry(setup.clone(), clients(setup), registry).unwrap();
     let outcome = federation.run(&mut [&mut watcher]).unwrap();
     (outcome, watcher)
 }
 
 fn heavy(factor: f64) -> Registry<f32> {
-    Registry::builtin().with(HeavyClass { class: 1, factor })
+    Registry::builtin().with_boost(HeavyClass { class: 1, factor })
 }
 
 fn fading(factor: f64) -> Registry<f32> {
-    Registry::builtin().with(Fading { client: 2, factor })
+    Registry::builtin().with_boost(Fading { client: 2, factor })
 }
 
 #[test]
@@ -181,8 +181,9 @@ fn an_added_boost_of_strength_0_is_the_base_method_to_the_bit() {
 fn a_run_with_an_added_boost_resumes_to_the_same_bits() {
     let setup = setup("fedavg", &[]);
     let (expected, _) = boosted(&setup, &fading(0.25));
-    let federation =
-        |factor| Federation::with_boosts(setup.clone(), clients(&setup), &fading(factor)).unwrap();
+    let federation = |factor| {
+        Federation::with_registry(setup.clone(), clients(&setup), &fading(factor)).unwrap()
+    };
     let mut training = federation(0.25).begin(&mut []).unwrap();
     training.step(&mut []).unwrap();
     let mut bytes = Vec::new();
@@ -197,6 +198,6 @@ fn a_run_with_an_added_boost_resumes_to_the_same_bits() {
 
 #[test]
 fn a_registry_lists_built_in_boosts_first() {
-    let names: Vec<&str> = heavy(1.0).infos().map(|info| info.name).collect();
+    let names: Vec<&str> = heavy(1.0).boosts().map(|info| info.name).collect();
     assert_eq!(names, ["node", "topology", "model", "heavy-class"]);
 }

@@ -1,14 +1,14 @@
 //! Server and clients as two machines: they share settings and bytes, nothing else. Every method
 //! with every boost must give what a simulation gives.
 
-use crate::every::for_all;
+use crate::every::for_all_methods;
 use crate::small::*;
-use boostfgl_fed::boost::{Boost, Registry};
-use boostfgl_fed::config::{ReportedRound, Transport as Configured};
-use boostfgl_fed::methods::Layout;
-use boostfgl_fed::transport::{Arrival, Ask, Transport, Undelivered};
+use boostfgl_conformance::properties::two_sides;
+use boostfgl_conformance::{Ended, Wire};
+use boostfgl_fed::boost::{Boost, BoostInfo, BoostPlugin};
+use boostfgl_fed::transport::{Arrival, Undelivered};
 use boostfgl_fed::{
-    Client, Error, Event, Federation, LocalData, Next, Refusal, RoundReport, Server, Setup, Tally,
+    Error, Federation, LocalData, Next, Refusal, Registry, RoundReport, Server, Setup,
 };
 use boostfgl_nn::Matrix;
 use boostfgl_nn::backbones::{self, Architecture};
@@ -18,118 +18,28 @@ use boostfgl_protocol::{
 };
 use std::sync::Arc;
 
-/// Changes the bytes of a reply on its way: none, one or several frames arrive.
-type Fault = Box<dyn FnMut(Header, Vec<u8>) -> Vec<Vec<u8>>>;
-
-/// Clients at the other end of a wire that carries bytes.
-pub(crate) struct Wire {
-    pub(crate) clients: Vec<Client<f32>>,
-    /// How often the server had to wait.
-    exchanges: usize,
-    /// What happens to the bytes of a reply.
-    fault: Option<Fault>,
-}
-
-impl Wire {
-    fn new(setup: &Setup, data: Vec<LocalData<f32>>) -> Self {
-        let join = |data| join(setup, data, None);
-        Self { clients: data.into_iter().map(join).collect(), exchanges: 0, fault: None }
-    }
-
-    fn reply(client: &mut Client<f32>, frame: &TaskFrame<f32>) -> Vec<u8> {
-        let limits = client.shapes();
-        let arrived = decode(&encode(frame), Limits { shapes: &limits }).unwrap();
-        encode(&client.receive(arrived))
-    }
-}
-
-impl Transport<f32> for Wire {
-    fn exchange(&mut self, ask: Ask<f32>) -> Vec<Arrival<f32>> {
-        self.exchanges += 1;
-        let mut arrivals = Vec::new();
-        for frame in ask.frames {
-            let header = frame.header;
-            let client = header.client as usize;
-            let bytes = Self::reply(&mut self.clients[client], &frame);
-            let all = match &mut self.fault {
-                Some(fault) => fault(header, bytes),
-                None => vec![bytes],
-            };
-            let shapes = self.clients[client].shapes();
-            for bytes in all {
-                let frame = decode(&bytes, Limits { shapes: &shapes });
-                let frame = frame.map_err(Undelivered::Unreadable);
-                arrivals.push(Arrival { client, frame, seconds: 0.0 });
-            }
-        }
-        arrivals
-    }
-}
-
-fn join(setup: &Setup, data: LocalData<f32>, tally: Option<Box<dyn Tally>>) -> Client<f32> {
-    Client::of_server(setup.clone(), data, tally, &Registry::builtin()).unwrap()
+/// Clients with these data at the other end of a wire.
+fn connected(setup: &Setup, data: Vec<LocalData<f32>>) -> Wire {
+    Wire::new(setup, data, &Registry::builtin())
 }
 
 fn server(setup: &Setup) -> Server<f32> {
     Server::for_clients(setup.clone(), CLIENTS, &Registry::builtin()).unwrap()
 }
 
-/// Drives both sides to the end, as a program over a network would.
-fn drive(server: &mut Server<f32>, clients: &mut dyn Transport<f32>) -> Result<Ended, Error> {
-    let mut ended = Ended { rounds: Vec::new(), digest: String::new() };
-    while let Next::Ask(ask) = server.next() {
-        server.hear(clients.exchange(ask))?;
-        while let Some(event) = server.event() {
-            match event {
-                Event::Round(report) => ended.rounds.push(report),
-                Event::Concluded(digest) => ended.digest = digest,
-                Event::Prepared { .. } => {}
-            }
-        }
-    }
-    Ok(ended)
-}
-
-#[derive(Debug)]
-struct Ended {
-    rounds: Vec<RoundReport<f32>>,
-    digest: String,
+#[test]
+fn two_machines_give_what_a_simulation_gives() {
+    for_all_methods(two_sides::same_digest);
 }
 
 #[test]
-fn two_machines_give_what_a_simulation_gives() {
-    let graph = graph(WORDS);
-    let partition = partition(&graph);
-    for_all(|method, mut setup, what| {
-        if method.layout == Layout::Whole {
-            return;
-        }
-        for (participation, report) in [(1.0, ReportedRound::Last), (0.5, ReportedRound::BestVal)] {
-            (setup.protocol.participation, setup.protocol.report) = (participation, report);
-            let data = || data::<f32>(method.name, &graph, &partition);
-            let (simulated, rounds) = watch(&setup, data());
-            let mut wire = Wire::new(&setup, data());
-            let mut server = server(&setup);
-            let ended = drive(&mut server, &mut wire).unwrap();
-            assert_eq!(ended.digest, simulated.federation_digest, "{what}, {participation}");
-            // Also where the evaluation of a round travels with the training of the next.
-            let (up, down) = server.traffic();
-            let bytes = (simulated.bytes_up, simulated.bytes_down);
-            assert_eq!((up.payload, down.payload), bytes, "{what}, {participation}");
-            assert_eq!(ended.rounds.len(), rounds.len());
-            for (found, expected) in ended.rounds.iter().zip(&rounds) {
-                let evaluation = found.evaluation.as_ref().unwrap();
-                assert_eq!(evaluation.val_accuracy, expected.val_accuracy, "{what}");
-                let clients = found.clients.iter().zip(&expected.clients);
-                assert!(clients.clone().count() > 0);
-                for (found, expected) in clients {
-                    let of = |c: &boostfgl_fed::ClientRecord| (c.client, c.bytes_up, c.bytes_down);
-                    assert_eq!(of(found), of(expected), "{what}");
-                    assert_eq!((found.loss, found.weight), (expected.loss, expected.weight));
-                }
-            }
-        }
-    });
+fn both_sides_resume_to_the_same_digest() {
+    for_all_methods(two_sides::resumed);
+}
+
+#[test]
+fn loopback_gives_the_same_bits_and_byte_counts() {
+    for_all_methods(two_sides::loopback);
 }
 
 /// The evaluation of a round travels with the training of the next: T rounds need T + 1 exchanges,
@@ -139,80 +49,9 @@ fn a_round_is_one_exchange() {
     let graph = graph(WORDS);
     let partition = partition(&graph);
     let setup = setup("fedavg", &[]);
-    let mut wire = Wire::new(&setup, data("fedavg", &graph, &partition));
-    drive(&mut server(&setup), &mut wire).unwrap();
+    let mut wire = connected(&setup, data("fedavg", &graph, &partition));
+    Ended::driven(&mut server(&setup), &mut wire).unwrap();
     assert_eq!(wire.exchanges, setup.protocol.rounds + 1 + 4);
-}
-
-/// Both sides are saved between two rounds and restored in new processes.
-#[test]
-fn both_sides_resume_to_the_same_digest() {
-    let graph = graph(WORDS);
-    let partition = partition(&graph);
-    for_all(|method, setup, what| {
-        if method.layout == Layout::Whole {
-            return;
-        }
-        let data = || data::<f32>(method.name, &graph, &partition);
-        let (mut first, mut wire) = (server(&setup), Wire::new(&setup, data()));
-        let uninterrupted = run(&setup, data()).federation_digest;
-        let mut rounds = 0;
-        while rounds < 2 {
-            if rounds == 1 {
-                first.pause();
-            }
-            let Next::Ask(ask) = first.next() else { panic!("{what}: a round is left") };
-            first.hear(wire.exchange(ask)).unwrap();
-            while let Some(event) = first.event() {
-                rounds += usize::from(matches!(event, Event::Round(_)));
-            }
-        }
-        let state = first.state().unwrap();
-        let saved = wire.clients.iter_mut().map(|client| match client.handle(Task::Save) {
-            Reply::State(state) => state,
-            other => panic!("{what}: {other:?}"),
-        });
-        let saved: Vec<Vec<u8>> = saved.collect();
-        let (mut second, mut wire) = (server(&setup), Wire::new(&setup, data()));
-        // Enrolment and start come again, and the states take the place of the preparation.
-        for _ in 0..2 {
-            let Next::Ask(ask) = second.next() else { panic!("{what}: the start") };
-            second.hear(wire.exchange(ask)).unwrap();
-        }
-        second.restore(&state).unwrap();
-        for (client, state) in wire.clients.iter_mut().zip(saved) {
-            assert_eq!(client.handle(Task::Restore(state)), Reply::Done, "{what}");
-        }
-        let ended = drive(&mut second, &mut wire).unwrap();
-        assert_eq!(ended.digest, uninterrupted, "{what}");
-    });
-}
-
-/// Encoding every message changes neither a bit nor a byte count.
-#[test]
-fn loopback_gives_the_same_bits_and_byte_counts() {
-    let graph = graph(WORDS);
-    let partition = partition(&graph);
-    for_all(|method, setup, what| {
-        let looped = Setup { transport: Configured::Loopback, ..setup.clone() };
-        let data = || data::<f32>(method.name, &graph, &partition);
-        let (direct, rounds) = watch(&setup, data());
-        let (carried, other) = watch(&looped, data());
-        assert_same(&direct, &carried, what);
-        assert_eq!(direct.federation_digest, carried.federation_digest, "{what}");
-        let bytes = |outcome: &boostfgl_fed::Outcome<f32>| {
-            [outcome.bytes_up, outcome.bytes_down, outcome.framed_up, outcome.framed_down]
-        };
-        assert_eq!(bytes(&direct), bytes(&carried), "{what}");
-        assert!(direct.framed_up > direct.bytes_up && direct.framed_down > direct.bytes_down);
-        for (a, b) in rounds.iter().zip(&other) {
-            let of = |round: &Round| -> Vec<[u64; 4]> {
-                let clients = round.clients.iter();
-                clients.map(|c| [c.bytes_up, c.bytes_down, c.framed_up, c.framed_down]).collect()
-            };
-            assert_eq!(of(a), of(b), "{what}");
-        }
-    });
 }
 
 /// With a boost that needs them, class counts cross the wire and are counted.
@@ -242,7 +81,7 @@ fn with_fault(
     let partition = partition(&graph);
     let mut setup = setup("fedavg", &[Boost::Model]);
     setup.protocol.eval_every = eval_every;
-    let mut wire = Wire::new(&setup, data("fedavg", &graph, &partition));
+    let mut wire = connected(&setup, data("fedavg", &graph, &partition));
     let shapes = shapes(&graph);
     wire.fault = Some(Box::new(move |header, bytes| {
         let frame: ReplyFrame<f32> = decode(&bytes, Limits { shapes: &shapes }).unwrap();
@@ -252,7 +91,7 @@ fn with_fault(
             false => vec![bytes],
         }
     }));
-    let ended = drive(&mut server(&setup), &mut wire)?;
+    let ended = Ended::driven(&mut server(&setup), &mut wire)?;
     // The client takes part again.
     assert_eq!(ended.rounds[2].clients.len(), CLIENTS);
     Ok(ended.rounds.into_iter().flat_map(|round| round.refused).collect())
@@ -347,7 +186,7 @@ fn a_client_that_dies_is_named_at_every_stage() {
         let setup = setup(method, &[]);
         let mut endings = Vec::new();
         for dies_at in 0..40 {
-            let mut wire = Wire::new(&setup, data(method, &graph, &partition));
+            let mut wire = connected(&setup, data(method, &graph, &partition));
             let mut left = dies_at;
             wire.fault = Some(Box::new(move |header, bytes| {
                 if header.client == 2 {
@@ -356,7 +195,7 @@ fn a_client_that_dies_is_named_at_every_stage() {
                 if header.client == 2 && left < 0 { vec![] } else { vec![bytes] }
             }));
             let mut server = server(&setup);
-            match drive(&mut server, &mut wire) {
+            match Ended::driven(&mut server, &mut wire) {
                 Ok(ended) => {
                     let refused = |r: &RoundReport<f32>| r.refused.iter().any(|r| r.client == 2);
                     endings.push(ended.rounds.iter().any(refused).then_some("refused"));
@@ -381,7 +220,7 @@ fn a_client_refuses_tasks_that_make_no_sense() {
     let graph = graph(WORDS);
     let partition = partition(&graph);
     let setup = setup("scaffold", &[]);
-    let mut wire = Wire::new(&setup, data("scaffold", &graph, &partition));
+    let mut wire = connected(&setup, data("scaffold", &graph, &partition));
     let client = &mut wire.clients[0];
     let failed = |reply: Reply<f32>| match reply {
         Reply::Failed(failure) => {
@@ -465,21 +304,35 @@ fn clients_that_do_not_fit_together_are_named() {
     let graph = graph(WORDS);
     let partition = partition(&graph);
     let fits = setup("fedavg", &[]);
-    let wire = || Wire::new(&fits, data("fedavg", &graph, &partition));
-    let refusal = |wire: &mut Wire| drive(&mut server(&fits), wire).unwrap_err().to_string();
+    let wire = || connected(&fits, data("fedavg", &graph, &partition));
+    let refusal =
+        |wire: &mut Wire| Ended::driven(&mut server(&fits), wire).unwrap_err().to_string();
     // Other settings.
     let mut other = wire();
     let mut settings = fits.clone();
     settings.optimizer.learning_rate *= 2.0;
-    other.clients[2] = Wire::new(&settings, data("fedavg", &graph, &partition)).clients.remove(2);
+    other.clients[2] = connected(&settings, data("fedavg", &graph, &partition)).clients.remove(2);
     let settings = refusal(&mut other);
     assert!(settings.starts_with("client 2 cannot join: settings: expected "), "{settings}");
+    // Another boost, or one with other settings, in the registry of a client.
+    for (here, there) in [(None, Some(1.0)), (Some(2.0), Some(1.0))] {
+        let registry = |factor: Option<f64>| match factor {
+            Some(factor) => Registry::builtin().with_boost(Louder(factor)),
+            None => Registry::builtin(),
+        };
+        let data = || data("fedavg", &graph, &partition);
+        let mut other = Wire::new(&fits, data(), &registry(here));
+        other.clients[1] = Wire::new(&fits, data(), &registry(there)).clients.remove(1);
+        let mut server = Server::for_clients(fits.clone(), CLIENTS, &registry(here)).unwrap();
+        let refused = Ended::driven(&mut server, &mut other).unwrap_err().to_string();
+        assert!(refused.starts_with("client 1 cannot join: settings: expected "), "{refused}");
+    }
     // Other features.
-    let narrow = crate::small::graph(crate::conformance::NARROW);
+    let narrow = crate::small::graph(NARROW);
     let mut other = wire();
     let narrow_partition = crate::small::partition(&narrow);
     other.clients[3] =
-        Wire::new(&fits, data("fedavg", &narrow, &narrow_partition)).clients.remove(3);
+        connected(&fits, data("fedavg", &narrow, &narrow_partition)).clients.remove(3);
     let features = refusal(&mut other);
     let expected =
         "client 3 cannot join: features: expected 60 features, as client 0 has, found 12 features";
@@ -494,6 +347,19 @@ fn clients_that_do_not_fit_together_are_named() {
         ));
     let twice = refusal(&mut twice);
     assert!(twice.starts_with("client 1, enrolment: expected one update per round"), "{twice}");
+}
+
+/// A boost with a setting.
+struct Louder(f64);
+
+impl BoostPlugin<f32> for Louder {
+    fn info(&self) -> BoostInfo {
+        BoostInfo { name: "louder", meaning: "client: changes nothing", acts: &[] }
+    }
+
+    fn settings(&self) -> String {
+        self.0.to_string()
+    }
 }
 
 /// A simulation's layers and layouts are refused between machines, with the reason.
@@ -517,7 +383,7 @@ fn recorded(method: &str, boosts: &[Boost]) -> (Setup, Vec<Recorded>) {
     let graph = graph(WORDS);
     let partition = partition(&graph);
     let setup = setup(method, boosts);
-    let mut wire = Wire::new(&setup, data(method, &graph, &partition));
+    let mut wire = connected(&setup, data(method, &graph, &partition));
     let mut server = server(&setup);
     let mut frames = Vec::new();
     while let Next::Ask(ask) = server.next() {
@@ -557,7 +423,7 @@ fn changed_bytes_end_no_side() {
         let partition = partition(&graph);
         let (mut decoded, mut heard) = (0, 0);
         for round in 0..6u64 {
-            let mut wire = Wire::new(&setup, data(method, &graph, &partition));
+            let mut wire = connected(&setup, data(method, &graph, &partition));
             let mut server = server(&setup);
             let shapes = shapes(&graph);
             let limits = Limits { shapes: &shapes };
