@@ -6,7 +6,7 @@ use super::trace::{CountedRound, Scoring, SeedTrace};
 use crate::checkpoint::{FinishedSeed, Position, RecordedRounds, UnfinishedSeed, check_all_read};
 use crate::experiment::Refused;
 use crate::run::recorder::refusal;
-use crate::run::seeds::{Output, SeedClock, SeedTask, count_by_reason};
+use crate::run::seed::{Output, SeedClock, SeedTask, count_by_reason};
 use crate::{Error, Result};
 use boostfgl_fed::Registry;
 use boostfgl_fed::config::Transport;

@@ -2,7 +2,7 @@
 //!
 //! * [`trainable`] is what an experiment has to offer: [`simulation`] on one graph, or clients with
 //!   graphs of their own ([`crate::clients`]).
-//! * [`seeds`] trains one seed after the other.
+//! * [`seed`] is what is asked of one seed.
 //! * [`observer`] records and evaluates each round of a seed, and saves its state.
 //! * [`recorder`] writes the run folder, [`simulation_files`] and [`models`] what is in it.
 //! * [`evaluator`] evaluates predictions under one partition.
@@ -11,27 +11,21 @@ pub(crate) mod evaluator;
 pub(crate) mod models;
 mod observer;
 pub(crate) mod recorder;
-pub(crate) mod seeds;
+pub(crate) mod seed;
 mod simulation;
 mod simulation_files;
 pub(crate) mod trainable;
 
 use crate::checkpoint::{
-    CheckpointOptions, CheckpointWriter, RecordedRounds, SavedRun, is_unfinished,
+    CheckpointOptions, CheckpointWriter, RecordedRounds, SavedRun, TimeSpent, is_unfinished,
 };
-use crate::experiment::{Experiment, Progress, Refused, Run, SeedRun};
+use crate::experiment::Progress;
 use crate::process::{self, Meter};
 use crate::{Error, Result};
-use boostfgl_fairness::diagnostics::Diagnosis;
-use boostfgl_fed::Outcome;
-use boostfgl_partition::Partition;
-use boostfgl_report::{RunFolder, SeedSummary};
-use evaluator::Evaluator;
+use boostfgl_report::{RunFolder, RunTotals, SeedSummary, Summary};
 use recorder::Recorder;
-use seeds::{Output, SeedTask, TrainedRun, run_seeds};
-use simulation::train_seed;
-use std::sync::Arc;
-use trainable::Trainable;
+use seed::{Output, SeedTask};
+use trainable::{SeedResult, Trainable};
 
 /// The files of a run: its results, and its state until it is finished.
 pub(crate) struct RunFiles<'r, E: Trainable> {
@@ -55,6 +49,14 @@ impl<'r, E: Trainable> RunFiles<'r, E> {
     pub(crate) fn recorded(&self) -> RecordedRounds {
         RecordedRounds { lines: self.recorder.lines(), digest: self.recorder.digest() }
     }
+}
+
+/// The results of all seeds.
+pub(crate) struct TrainedRun<S> {
+    pub(crate) summary: Summary,
+    pub(crate) seeds: Vec<S>,
+    /// What the user should know although nothing is lost.
+    pub(crate) note: Option<String>,
 }
 
 /// Runs every seed in memory.
@@ -147,132 +149,80 @@ fn run_files<E: Trainable>(
     }
 }
 
-impl From<TrainedRun<SeedRun>> for Run {
-    fn from(run: TrainedRun<SeedRun>) -> Self {
-        let TrainedRun { summary, seeds, note } = run;
-        Self { summary, seeds, note }
-    }
-}
-
-impl Experiment {
-    /// Runs every seed in memory.
-    ///
-    /// # Errors
-    /// If the graph cannot be divided, or training fails.
-    pub fn run(&self) -> Result<Run> {
-        self.run_watched(&mut (), None)
-    }
-
-    /// Runs every seed, reports to `progress`, and writes the run folder if one is given. The state
-    /// of a run with a folder is saved regularly, so that [`Experiment::resume`] can continue it
-    /// after a crash.
-    ///
-    /// # Errors
-    /// If the folder cannot be written, the graph cannot be divided, or training fails.
-    pub fn run_watched(
-        &self,
-        progress: &mut dyn Progress,
-        folder: Option<&RunFolder>,
-    ) -> Result<Run> {
-        match folder {
-            Some(folder) => {
-                self.run_with_checkpoints(progress, folder, CheckpointOptions::default())
-            }
-            None => run_in_memory(self, progress).map(Run::from),
+/// Trains the seeds that are not finished, and summarises all of them.
+fn run_seeds<E: Trainable>(
+    experiment: &E,
+    progress: &mut dyn Progress,
+    mut files: Option<&mut RunFiles<'_, E>>,
+    saved: SavedRun<E::Seed>,
+) -> Result<TrainedRun<E::Seed>> {
+    let meter = Meter::start();
+    let spent_before = saved.spent();
+    let SavedRun { mut finished, mut unfinished, .. } = saved;
+    if let Some(files) = files.as_deref_mut() {
+        // `predictions.csv` is not part of a checkpoint: it is written again from the beginning.
+        for seed in &finished {
+            experiment.write_predictions(&mut files.predictions, &seed.run)?;
         }
     }
-
-    /// Like [`Experiment::run_watched`], with options for how often the state is saved and how the
-    /// run is stopped.
-    ///
-    /// # Errors
-    /// As [`Experiment::run_watched`], and [`Error::Stopped`] if it was asked to stop.
-    pub fn run_with_checkpoints(
-        &self,
-        progress: &mut dyn Progress,
-        folder: &RunFolder,
-        options: CheckpointOptions<'_>,
-    ) -> Result<Run> {
-        run_into(self, progress, folder, options).map(Run::from)
-    }
-
-    /// Prepares a folder for a run that starts later, so that [`Experiment::resume`] can run it
-    /// from the beginning.
-    ///
-    /// # Errors
-    /// If the folder cannot be written.
-    pub fn announce(&self, folder: &RunFolder) -> Result<()> {
-        announce(self, folder)
-    }
-
-    /// Continues the run in a folder where it was stopped. The results are bit for bit those of a
-    /// run that was not stopped. A run without a saved state starts from the beginning.
-    ///
-    /// # Errors
-    /// As [`Experiment::run_with_checkpoints`], and if configuration, data or program are not those
-    /// that the run was begun with, or another process works on it.
-    pub fn resume(
-        &self,
-        progress: &mut dyn Progress,
-        folder: &RunFolder,
-        options: CheckpointOptions<'_>,
-    ) -> Result<Run> {
-        resume_in(self, progress, folder, options).map(Run::from)
-    }
-
-    /// Runs one seed on a given partition and reports every round to `progress`: for several
-    /// methods that share the partition.
-    ///
-    /// With the partition that [`Experiment::partition`] draws for the seed, scores and digest are
-    /// those of [`Experiment::run`].
-    ///
-    /// # Errors
-    /// If the partition is of another graph, or training fails.
-    pub fn run_seed(
-        &self,
-        seed: u64,
-        partition: &Arc<Partition>,
-        progress: &mut dyn Progress,
-    ) -> Result<(SeedRun, SeedSummary)> {
-        let (expected, found) = (self.graph().len(), partition.len());
-        if found != expected {
-            let reason = format!("expected a partition of {expected} nodes, found {found}");
-            let advice = "Draw the partition from the same graph.";
-            return Err(Error::usage(self.graph().name(), reason, advice));
+    let seeds = &experiment.config().seeds;
+    for (index, &seed) in seeds.iter().enumerate().skip(finished.len()) {
+        if let Some(files) = files.as_deref_mut().filter(|_| index > 0) {
+            files.recorder.sync()?;
+            files.checkpoints.stop_if_asked(&finished)?;
         }
-        let partition = Arc::clone(partition);
-        let task = SeedTask { seed, meter: Meter::start(), unfinished: None };
-        let seed =
-            train_seed(self, partition, task, Output { progress, files: None, finished: &[] })?;
-        Ok((seed.run, seed.summary))
+        progress.seed(index, seeds.len(), seed);
+        let meter = Meter::start();
+        let task = SeedTask { seed, meter, unfinished: unfinished.take() };
+        let output = Output { progress, files: files.as_deref_mut(), finished: &finished };
+        let trained = experiment.train_seed(task, output)?;
+        if let Some(files) = files.as_deref_mut() {
+            experiment.write_predictions(&mut files.predictions, &trained.run)?;
+        }
+        finished.push(trained);
     }
-
-    /// The results of a seed that was finished before, evaluated again from its stored outcome.
-    pub(crate) fn reevaluate(
-        &self,
-        seed: u64,
-        outcome: Outcome<f32>,
-        diagnosis: Option<Diagnosis>,
-        refused: Vec<Refused>,
-    ) -> Result<SeedRun> {
-        let partition = Arc::new(self.partition(seed)?);
-        let evaluator = Evaluator::new(self, &partition)?;
-        let evaluation = evaluator.evaluate(&outcome.predictions)?;
-        let (groups, digest) = (evaluator.groups, digest(&outcome));
-        Ok(SeedRun { seed, partition, groups, outcome, evaluation, digest, diagnosis, refused })
+    let training = finished.iter().map(|seed| seed.spent.training).sum();
+    let (seeds, summaries): (Vec<E::Seed>, Vec<SeedSummary>) =
+        finished.into_iter().map(|seed| (seed.run, seed.summary)).unzip();
+    if let Some(files) = files {
+        experiment.write_results(files.recorder.folder(), &seeds)?;
     }
+    // Measured last: the time of a run includes that of writing its files.
+    let (wall, cpu) = (spent_before.wall + meter.wall(), spent_before.cpu + meter.cpu());
+    let summary = summarize(experiment, &seeds, summaries, TimeSpent { wall, cpu, training })?;
+    Ok(TrainedRun { summary, seeds, note: None })
 }
 
-/// BLAKE3 of parameters and predictions.
-fn digest(outcome: &Outcome<f32>) -> String {
-    let mut hasher = blake3::Hasher::new();
-    for model in &outcome.models {
-        model.feed(|bytes| {
-            hasher.update(bytes);
-        });
+/// The summary of all seeds; `spent` is the time of the whole run.
+fn summarize<E: Trainable>(
+    experiment: &E,
+    seeds: &[E::Seed],
+    summaries: Vec<SeedSummary>,
+    spent: TimeSpent,
+) -> Result<Summary> {
+    let config = experiment.config();
+    let boosts = config.active_boosts()?.iter().map(|boost| boost.name().to_owned()).collect();
+    let totals = RunTotals {
+        cpu_seconds: spent.cpu,
+        train_cpu_seconds: spent.training,
+        wall_seconds: spent.wall,
+        peak_rss_mib: process::peak_rss_mib(),
+        digest: digest_of(seeds),
+    };
+    let summary = Summary::new(&config.method, boosts, experiment.dataset(), summaries, totals);
+    let summary = Summary { name: config.name.clone(), changed: config.changed(), ..summary };
+    let summary = summary.with_data(experiment.fingerprint().clone());
+    Ok(experiment.complete(summary, seeds))
+}
+
+/// BLAKE3 of the digests of all seeds; empty where seeds have none.
+fn digest_of(seeds: &[impl SeedResult]) -> String {
+    if seeds.iter().all(|seed| seed.digest().is_empty()) {
+        return String::new();
     }
-    let predictions = outcome.predictions.iter();
-    let classes: Vec<u8> = predictions.flat_map(|class| class.to_le_bytes()).collect();
-    hasher.update(&classes);
-    hasher.finalize().to_hex().to_string()
+    let mut digest = blake3::Hasher::new();
+    for seed in seeds {
+        digest.update(seed.digest().as_bytes());
+    }
+    digest.finalize().to_hex().to_string()
 }

@@ -2,7 +2,7 @@
 
 use super::evaluator::Evaluator;
 use super::recorder::refusal;
-use super::seeds::{Output, SeedClock};
+use super::seed::{Output, SeedClock};
 use crate::Result;
 use crate::checkpoint::Position;
 use crate::experiment::{Experiment, Refused};

@@ -1,17 +1,20 @@
 //! One seed of a simulation: the graph is divided, and server and clients are driven in one process,
 //! which sees the predictions of all nodes.
 
-use super::digest;
 use super::evaluator::Evaluator;
 use super::observer::SeedObserver;
-use super::seeds::{Output, SeedClock, SeedTask, count_by_reason};
+use super::seed::{Output, SeedClock, SeedTask, count_by_reason};
 use super::simulation_files::{self, SimulationPredictions};
 use super::trainable::{SeedResult, Sizes, Trainable};
-use crate::Result;
-use crate::checkpoint::{FinishedSeed, RecordedRounds, TimeSpent, UnfinishedSeed, check_all_read};
+use super::{TrainedRun, announce, resume_in, run_in_memory, run_into};
+use crate::checkpoint::{
+    CheckpointOptions, FinishedSeed, RecordedRounds, TimeSpent, UnfinishedSeed, check_all_read,
+};
 use crate::config::{Checked, Config};
 use crate::details::details;
-use crate::experiment::{Experiment, Refused, SeedRun};
+use crate::experiment::{Experiment, Progress, Refused, Run, SeedRun};
+use crate::process::Meter;
+use crate::{Error, Result};
 use boostfgl_fairness::Percent;
 use boostfgl_fairness::diagnostics::{Diagnosis, DiagnosticKind, Diagnostician};
 use boostfgl_fed::{Federation, Outcome, Training};
@@ -19,6 +22,122 @@ use boostfgl_nn::StateVisitor;
 use boostfgl_partition::Partition;
 use boostfgl_report::{Fingerprint, RunFolder, SeedSummary};
 use std::sync::Arc;
+
+impl From<TrainedRun<SeedRun>> for Run {
+    fn from(run: TrainedRun<SeedRun>) -> Self {
+        let TrainedRun { summary, seeds, note } = run;
+        Self { summary, seeds, note }
+    }
+}
+
+impl Experiment {
+    /// Runs every seed in memory.
+    ///
+    /// # Errors
+    /// If the graph cannot be divided, or training fails.
+    pub fn run(&self) -> Result<Run> {
+        self.run_watched(&mut (), None)
+    }
+
+    /// Runs every seed, reports to `progress`, and writes the run folder if one is given. The state
+    /// of a run with a folder is saved regularly, so that [`Experiment::resume`] can continue it
+    /// after a crash.
+    ///
+    /// # Errors
+    /// If the folder cannot be written, the graph cannot be divided, or training fails.
+    pub fn run_watched(
+        &self,
+        progress: &mut dyn Progress,
+        folder: Option<&RunFolder>,
+    ) -> Result<Run> {
+        match folder {
+            Some(folder) => {
+                self.run_with_checkpoints(progress, folder, CheckpointOptions::default())
+            }
+            None => run_in_memory(self, progress).map(Run::from),
+        }
+    }
+
+    /// Like [`Experiment::run_watched`], with options for how often the state is saved and how the
+    /// run is stopped.
+    ///
+    /// # Errors
+    /// As [`Experiment::run_watched`], and [`Error::Stopped`] if it was asked to stop.
+    pub fn run_with_checkpoints(
+        &self,
+        progress: &mut dyn Progress,
+        folder: &RunFolder,
+        options: CheckpointOptions<'_>,
+    ) -> Result<Run> {
+        run_into(self, progress, folder, options).map(Run::from)
+    }
+
+    /// Prepares a folder for a run that starts later, so that [`Experiment::resume`] can run it
+    /// from the beginning.
+    ///
+    /// # Errors
+    /// If the folder cannot be written.
+    pub fn announce(&self, folder: &RunFolder) -> Result<()> {
+        announce(self, folder)
+    }
+
+    /// Continues the run in a folder where it was stopped. The results are bit for bit those of a
+    /// run that was not stopped. A run without a saved state starts from the beginning.
+    ///
+    /// # Errors
+    /// As [`Experiment::run_with_checkpoints`], and if configuration, data or program are not those
+    /// that the run was begun with, or another process works on it.
+    pub fn resume(
+        &self,
+        progress: &mut dyn Progress,
+        folder: &RunFolder,
+        options: CheckpointOptions<'_>,
+    ) -> Result<Run> {
+        resume_in(self, progress, folder, options).map(Run::from)
+    }
+
+    /// Runs one seed on a given partition and reports every round to `progress`: for several
+    /// methods that share the partition.
+    ///
+    /// With the partition that [`Experiment::partition`] draws for the seed, scores and digest are
+    /// those of [`Experiment::run`].
+    ///
+    /// # Errors
+    /// If the partition is of another graph, or training fails.
+    pub fn run_seed(
+        &self,
+        seed: u64,
+        partition: &Arc<Partition>,
+        progress: &mut dyn Progress,
+    ) -> Result<(SeedRun, SeedSummary)> {
+        let (expected, found) = (self.graph().len(), partition.len());
+        if found != expected {
+            let reason = format!("expected a partition of {expected} nodes, found {found}");
+            let advice = "Draw the partition from the same graph.";
+            return Err(Error::usage(self.graph().name(), reason, advice));
+        }
+        let partition = Arc::clone(partition);
+        let task = SeedTask { seed, meter: Meter::start(), unfinished: None };
+        let seed =
+            train_seed(self, partition, task, Output { progress, files: None, finished: &[] })?;
+        Ok((seed.run, seed.summary))
+    }
+
+    /// The results of a seed that was finished before, evaluated again from its stored outcome.
+    pub(crate) fn reevaluate(
+        &self,
+        seed: u64,
+        outcome: Outcome<f32>,
+        diagnosis: Option<Diagnosis>,
+        refused: Vec<Refused>,
+    ) -> Result<SeedRun> {
+        let partition = Arc::new(self.partition(seed)?);
+        let evaluator = Evaluator::new(self, &partition)?;
+        let evaluation = evaluator.evaluate(&outcome.predictions)?;
+        let (groups, digest) = (evaluator.groups, digest(&outcome));
+        Ok(SeedRun { seed, partition, groups, outcome, evaluation, digest, diagnosis, refused })
+    }
+}
 
 impl SeedResult for SeedRun {
     fn outcome(&self) -> &Outcome<f32> {
@@ -209,4 +328,18 @@ fn restore(
         .map_err(|error| boostfgl_report::Error::malformed(path, error.to_string()))?;
     check_all_read(path, &visitor)?;
     Ok(training)
+}
+
+/// BLAKE3 of parameters and predictions.
+fn digest(outcome: &Outcome<f32>) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for model in &outcome.models {
+        model.feed(|bytes| {
+            hasher.update(bytes);
+        });
+    }
+    let predictions = outcome.predictions.iter();
+    let classes: Vec<u8> = predictions.flat_map(|class| class.to_le_bytes()).collect();
+    hasher.update(&classes);
+    hasher.finalize().to_hex().to_string()
 }

@@ -1,7 +1,7 @@
 //! What the loop over seeds works on: a simulation on one graph, or clients with graphs of their
 //! own.
 
-use super::seeds::{Output, SeedTask};
+use super::seed::{Output, SeedTask};
 use crate::Result;
 use crate::checkpoint::FinishedSeed;
 use crate::config::{Checked, Config};

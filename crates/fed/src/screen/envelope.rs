@@ -110,7 +110,24 @@ impl<T: Real> Envelope<'_, T> {
     /// What is wrong with the form of the content: nothing can be computed with such an update.
     pub(super) fn malformed(&self, expected: &Expected<'_, T>) -> Option<Reason> {
         let misshapen = self.model.and_then(|model| misshapen(model, expected.shapes));
-        misshapen.or_else(|| (expected.form)(self).misfit(self.model.is_some(), self.message))
+        misshapen
+            .or_else(|| (expected.form)(self).misfit(self.model.is_some(), self.message))
+            .or_else(|| self.wrong_count(expected))
+    }
+
+    /// Whether it has another number of distances than the model has tensors. Trust is computed
+    /// tensor by tensor, so that each needs one.
+    fn wrong_count(&self, expected: &Expected<'_, T>) -> Option<Reason> {
+        let wanted = match (expected.moved)(self) {
+            Some(shown) => shown.len(),
+            None if self.model.is_some() && expected.summaries => expected.shapes.len(),
+            None => return None,
+        };
+        let found = self.tensor_norms.len();
+        (found != wanted).then(|| {
+            let expected = format!("{wanted} lengths of an update");
+            Reason::Message { expected, found: found.to_string() }
+        })
     }
 
     /// What is wrong with the content, without comparing it with other updates.
@@ -128,6 +145,9 @@ impl<T: Real> Envelope<'_, T> {
             return Some(Reason::NotFinite { what: "message" });
         }
         if let Some(reason) = (expected.form)(self).misfit(self.model.is_some(), self.message) {
+            return Some(reason);
+        }
+        if let Some(reason) = self.wrong_count(expected) {
             return Some(reason);
         }
         if let Some(reason) = (expected.moved)(self).and_then(|shown| self.false_distance(&shown)) {
@@ -148,12 +168,9 @@ impl<T: Real> Envelope<'_, T> {
         }
     }
 
-    /// Whether it claims to have moved by other distances than its message shows.
+    /// Whether it claims to have moved by other distances than its message shows; there are as many
+    /// of both.
     fn false_distance(&self, shown: &[DistanceRange]) -> Option<Reason> {
-        if self.tensor_norms.len() != shown.len() {
-            let expected = format!("{} lengths of an update", shown.len());
-            return Some(Reason::Message { expected, found: self.tensor_norms.len().to_string() });
-        }
         let claims = self.tensor_norms.iter().copied().chain([self.norm]);
         let ranges = shown.iter().copied().chain([DistanceRange::total(shown)]);
         let (claim, DistanceRange { least, most }) =

@@ -11,7 +11,7 @@ use crate::submission::Submission;
 use crate::{Combination, Error, Result};
 use boostfgl_graph::Stream;
 use boostfgl_nn::Real;
-use boostfgl_protocol::{Broadcast, Discard, Failure, Reply, Task};
+use boostfgl_protocol::{Broadcast, Claims, Discard, Failure, Reply, Task};
 use std::collections::BTreeSet;
 
 impl<T: Real> Running<T> {
@@ -85,6 +85,9 @@ impl<T: Real> Running<T> {
         for heard in batch {
             let Heard { client, round: claimed, seconds, down, up, .. } = heard;
             let reason = match heard.done() {
+                Ok(Reply::Update(update)) if !has_sound_facts(&update.claims) => {
+                    Reason::NotFinite { what: "training loss" }
+                }
                 Ok(Reply::Update(update)) => {
                     let bytes_down = self.broadcast_payload(client);
                     submissions.push(Submission {
@@ -193,6 +196,11 @@ impl<T: Real> Running<T> {
     pub(super) fn loss(&self, records: &[ClientRecord]) -> f64 {
         mean_loss(records, |client| self.enrolled[client].training as f64)
     }
+}
+
+/// Whether the facts that are recorded for people are numbers, also where updates are not screened.
+fn has_sound_facts(claims: &Claims) -> bool {
+    claims.loss.is_finite() && claims.seconds.is_finite() && claims.seconds >= 0.0
 }
 
 /// The number of different clients among refusals.

@@ -149,6 +149,8 @@ fn replies_that_do_not_fit_are_refused_with_client_and_reason() {
     assert_eq!(update(|update| update.model = None), ["message"]);
     assert_eq!(update(|update| update.claims.summary = None), ["message"]);
     assert_eq!(update(|update| update.claims.size = Some(1e9)), ["size"]);
+    assert_eq!(update(|update| update.claims.loss = f64::NAN), ["not-finite"]);
+    assert_eq!(update(|update| update.claims.seconds = -1.0), ["not-finite"]);
     assert_eq!(
         update(|update| {
             let model = Arc::make_mut(update.model.as_mut().unwrap());
@@ -163,6 +165,34 @@ fn replies_that_do_not_fit_are_refused_with_client_and_reason() {
         }),
         ["shape"]
     );
+}
+
+/// FairFGL's server has no model to measure a distance with, so clients claim theirs. Trust looks
+/// each of them up by its place, so that another number must be refused, screened or not.
+#[test]
+fn another_number_of_claimed_distances_is_refused_with_and_without_screening() {
+    let graph = graph(WORDS);
+    let partition = partition(&graph);
+    for (screened, claimed) in [(true, vec![]), (false, vec![]), (false, vec![1.0; 40])] {
+        let mut setup = setup("fairfgl", &[Boost::Model]);
+        setup.screen.enabled = screened;
+        let mut wire = connected(&setup, data("fairfgl", &graph, &partition));
+        let shapes = shapes(&graph);
+        wire.fault = Some(Box::new(move |header, bytes| {
+            let mut frame: ReplyFrame<f32> = decode(&bytes, Limits { shapes: &shapes }).unwrap();
+            for reply in &mut frame.items {
+                if let (Reply::Update(update), 0 | 2) = (reply, header.client) {
+                    update.claims.norms = Some(claimed.clone());
+                }
+            }
+            vec![encode(&frame)]
+        }));
+        let ended = Ended::driven(&mut server(&setup), &mut wire).unwrap();
+        let refused = &ended.rounds[0].refused;
+        let found: Vec<_> =
+            refused.iter().map(|refusal| (refusal.client, refusal.reason.kind())).collect();
+        assert_eq!(found, [(0, "message"), (2, "message")], "screened: {screened}");
+    }
 }
 
 /// The evaluation of round 2 travels with the training of round 3: if it is lost, the round counts
