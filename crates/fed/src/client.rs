@@ -153,8 +153,11 @@ impl<T: Real> Client<T> {
         check_roster(roster, data, plan)?;
         let Opened { run, initial, .. } = plan.open((data.width(), roster.classes.len()))?;
         data.adopt_classes(&roster.classes).map_err(|class| missing_class(&class))?;
-        // Random streams of the client are keyed by its number.
-        data.id = roster.client as usize;
+        // Random streams of a client are keyed by its number, which it learns here. A simulation has
+        // numbered its clients, and may give several of them one number.
+        if !plan.simulated {
+            data.id = roster.client as usize;
+        }
         if let Some(tally) = tally {
             tally.begin(&roster.classes);
         }

@@ -35,7 +35,10 @@ fn keys_and_units() {
     assert_eq!(json["mean"]["hete_min_f1"]["pooled"], Value::Null);
     assert_eq!((&json["cpu_seconds"], &json["wall_seconds"]), (&json!(12.0), &json!(7.5)));
     assert_eq!((&json["peak_rss_mib"], &json["digest"]), (&json!(60.5), &json!("whole")));
-    assert_eq!(json["bytes"], json!({"up": 184_549_376, "down": 184_549_376}));
+    let bytes = json!({
+        "up": 184_549_376, "down": 184_549_376, "framed_up": 60, "framed_down": 100,
+    });
+    assert_eq!(json["bytes"], bytes);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::trace::{CountedRound, Scoring, SeedTrace};
 use crate::checkpoint::{FinishedSeed, Position, RecordedRounds, UnfinishedSeed, check_all_read};
 use crate::experiment::Refused;
 use crate::run::recorder::refusal;
-use crate::run::seed::{Output, SeedClock, SeedTask, count_by_reason};
+use crate::run::seed::{Output, Scored, SeedClock, SeedTask};
 use crate::{Error, Result};
 use boostfgl_fed::Registry;
 use boostfgl_fed::config::Transport;
@@ -14,7 +14,7 @@ use boostfgl_fed::transport::exchange_in_process;
 use boostfgl_fed::{Client, Event, Next, Outcome, RoundRecord, RoundReport, Server};
 use boostfgl_nn::{Dense, Params, StateVisitor, Stateful};
 use boostfgl_protocol::{Enrolment, Reply, Task};
-use boostfgl_report::{SeedSummary, SplitOrigin};
+use boostfgl_report::SplitOrigin;
 use std::time::Instant;
 
 /// Trains one seed from its beginning, or from the round after which it was stopped.
@@ -290,22 +290,8 @@ impl SeedTraining<'_, '_> {
         };
         let outcome = Outcome { models, ..outcome };
         let spent = clock.spent();
-        let summary = SeedSummary {
-            seed,
-            scores: evaluation.scores.percent(),
-            groups: evaluation.groups.sizes(),
-            round: outcome.round,
-            details,
-            seconds: spent.wall,
-            cpu_seconds: spent.cpu,
-            bytes_up: outcome.bytes_up,
-            bytes_down: outcome.bytes_down,
-            framed_up: outcome.framed_up,
-            framed_down: outcome.framed_down,
-            refused: count_by_reason(&refused),
-            digest: String::new(),
-            federation_digest: outcome.federation_digest.clone(),
-        };
+        let scored = Scored { evaluation: &evaluation, details, refused: &refused };
+        let summary = scored.summary((seed, String::new()), &outcome, spent);
         let recorded: RecordedRounds =
             output.files.map(|files| files.recorded()).unwrap_or_default();
         let run = ClientsSeed { seed, outcome, refused };

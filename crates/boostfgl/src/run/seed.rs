@@ -5,6 +5,9 @@ use super::trainable::Trainable;
 use crate::checkpoint::{FinishedSeed, TimeSpent, UnfinishedSeed};
 use crate::experiment::{Progress, Refused};
 use crate::process::Meter;
+use boostfgl_fairness::Evaluation;
+use boostfgl_fed::Outcome;
+use boostfgl_report::{SeedDetails, SeedSummary};
 use std::collections::BTreeMap;
 
 /// One seed to train, or to continue.
@@ -48,8 +51,42 @@ impl SeedClock {
     }
 }
 
+/// What is known of a trained seed besides its outcome.
+pub(crate) struct Scored<'a> {
+    pub(crate) evaluation: &'a Evaluation,
+    pub(crate) details: SeedDetails,
+    pub(crate) refused: &'a [Refused],
+}
+
+impl Scored<'_> {
+    /// The summary of a seed with its digest, which is empty where no side has all predictions.
+    pub(crate) fn summary(
+        self,
+        (seed, digest): (u64, String),
+        outcome: &Outcome<f32>,
+        spent: TimeSpent,
+    ) -> SeedSummary {
+        SeedSummary {
+            seed,
+            scores: self.evaluation.scores.percent(),
+            groups: self.evaluation.groups.sizes(),
+            round: outcome.round,
+            details: self.details,
+            seconds: spent.wall,
+            cpu_seconds: spent.cpu,
+            bytes_up: outcome.bytes_up,
+            bytes_down: outcome.bytes_down,
+            framed_up: outcome.framed_up,
+            framed_down: outcome.framed_down,
+            refused: count_by_reason(self.refused),
+            digest,
+            federation_digest: outcome.federation_digest.clone(),
+        }
+    }
+}
+
 /// The number of refused updates for each reason.
-pub(crate) fn count_by_reason(refused: &[Refused]) -> BTreeMap<String, u64> {
+fn count_by_reason(refused: &[Refused]) -> BTreeMap<String, u64> {
     let mut counts = BTreeMap::new();
     for refused in refused {
         *counts.entry(refused.update.reason.clone()).or_insert(0) += 1;

@@ -3,7 +3,7 @@
 
 use super::evaluator::Evaluator;
 use super::observer::SeedObserver;
-use super::seed::{Output, SeedClock, SeedTask, count_by_reason};
+use super::seed::{Output, Scored, SeedClock, SeedTask};
 use super::simulation_files::{self, SimulationPredictions};
 use super::trainable::{SeedResult, Sizes, Trainable};
 use super::{TrainedRun, announce, resume_in, run_in_memory, run_into};
@@ -15,7 +15,6 @@ use crate::details::details;
 use crate::experiment::{Experiment, Progress, Refused, Run, SeedRun};
 use crate::process::Meter;
 use crate::{Error, Result};
-use boostfgl_fairness::Percent;
 use boostfgl_fairness::diagnostics::{Diagnosis, DiagnosticKind, Diagnostician};
 use boostfgl_fed::{Federation, Outcome, Training};
 use boostfgl_nn::StateVisitor;
@@ -240,22 +239,8 @@ pub(super) fn train_seed(
     let evaluation = evaluator.evaluate(&outcome.predictions)?;
     let details = details(experiment, &evaluator, &partition, &outcome, seed)?;
     let (groups, digest) = (evaluator.groups, digest(&outcome));
-    let summary = SeedSummary {
-        seed,
-        scores: Percent(evaluation.scores.percent().0),
-        groups: evaluation.groups.sizes(),
-        round: outcome.round,
-        details,
-        seconds: spent.wall,
-        cpu_seconds: spent.cpu,
-        bytes_up: outcome.bytes_up,
-        bytes_down: outcome.bytes_down,
-        framed_up: outcome.framed_up,
-        framed_down: outcome.framed_down,
-        refused: count_by_reason(&refused),
-        digest: digest.clone(),
-        federation_digest: outcome.federation_digest.clone(),
-    };
+    let scored = Scored { evaluation: &evaluation, details, refused: &refused };
+    let summary = scored.summary((seed, digest.clone()), &outcome, spent);
     let run = SeedRun { seed, partition, groups, outcome, evaluation, digest, diagnosis, refused };
     Ok(FinishedSeed { run, summary, spent, recorded })
 }

@@ -37,7 +37,7 @@ use std::path::{Path, PathBuf};
 ///   boostfgl run cora --method fedavg --name long --rounds 200
 ///                                                    named by you: runs/cora/long
 ///   boostfgl run cora --diagnostics gsd,epr          also measure where unfairness arises
-///   boostfgl run --client-data north south           clients with graphs of their own, a folder each
+///   boostfgl run --client-data north south           clients with their own graphs, a folder each
 #[derive(Debug, Default, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Run {

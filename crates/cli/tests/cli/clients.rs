@@ -247,7 +247,7 @@ fn clients_that_do_not_fit_are_named_with_file_and_column() {
     place.refused_with("run --client-data nowhere --out run", &["nowhere"]);
 }
 
-/// Nobody has to have everything: such clients take part as far as they can, and a warning says so.
+/// A client without labels, edges or training nodes takes part as far as it can, with a warning.
 #[test]
 fn odd_clients_take_part_or_are_refused_with_a_reason() {
     let place = Place::new();
@@ -304,7 +304,7 @@ fn what_only_a_simulation_can_do_is_refused_with_the_reason() {
     place.refused_with("run --client-data banks --clients 3", &["cannot be used with"]);
     place.ok("run --client-data banks --rounds 1 --seeds 1 --method fedavg --quiet --out run");
     place.refused_with("diagnose run", &["clients with graphs of their own"]);
-    place.refused_with("diagnose run --replay gsd", &["clients with graphs of their own"]);
+    place.refused_with("diagnose run --replay", &["clients with graphs of their own"]);
     place.refused_with("partition --config run/config.toml", &["graphs of their own"]);
 }
 

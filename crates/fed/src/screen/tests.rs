@@ -25,7 +25,8 @@ fn envelope<'a>(
         model: Some(model),
         message,
         norm,
-        tensor_norms: &[],
+        // One for each tensor of the model.
+        tensor_norms: &[0.0],
         combined: true,
         size: 1.0,
         summary,
