@@ -77,8 +77,8 @@ pub struct ClientScores {
 }
 
 impl Question<'_> {
-    /// Evaluates the predictions. Time O(n + K C²) for n evaluated nodes, K clients and C classes;
-    /// memory O(n + C²).
+    /// Evaluates the predictions. Time and memory O(n + K C²) for n evaluated nodes, K clients and C
+    /// classes.
     ///
     /// # Errors
     /// If a slice does not have one entry per node, an evaluated node does not exist, its

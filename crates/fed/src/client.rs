@@ -26,9 +26,10 @@ pub(crate) use kept::digest;
 pub(crate) use local_training::length;
 pub(crate) use trainer::{Trainer, argmax};
 
-use crate::local_data::{LocalData, numbers};
+use crate::local_data::{LocalData, MOST_NODES, classes_objection, numbers};
 use crate::methods::MethodContext;
 use crate::run_context::{Opened, RoundContext, RunPlan};
+use crate::screen::Reason;
 use crate::tally::Tally;
 use crate::{Error, Result};
 use boostfgl_nn::{Params, Real, StateVisitor, TensorShape};
@@ -43,7 +44,7 @@ use std::sync::Arc;
 ///
 /// Whatever drives it passes [tasks](Task) in the order in which they arrive and sends the replies
 /// back. A task that cannot be done, or that comes at the wrong time, is answered with the reason;
-/// the client then stays as it was.
+/// the client then stays as it was. (After a state that could not be restored it does nothing more.)
 pub struct Client<T: Real> {
     plan: Arc<RunPlan<T>>,
     /// Counts test nodes, outside of a simulation.
@@ -113,9 +114,11 @@ impl<T: Real> Client<T> {
                 Ok(Reply::Done)
             }
             (Task::Train(broadcast), Stage::Training(trainer)) => {
+                check_model(trainer, broadcast.rounds_done, broadcast.model.as_ref())?;
                 train(trainer, &broadcast).map(Reply::Update)
             }
             (Task::Discard(Discard { numeric, model }), Stage::Training(trainer)) => {
+                check_model(trainer, 0, model.as_ref())?;
                 trainer.recover(model.as_ref().map(Model::params), numeric);
                 Ok(Reply::Done)
             }
@@ -188,6 +191,7 @@ impl<T: Real> Client<T> {
         };
         let run = &Arc::clone(&trainer.run);
         let model = trial.model.as_ref();
+        check_model(trainer, trial.rounds_done, model)?;
         let predictions = run.pools.lend(|pool| {
             let rounds_done = trial.rounds_done as usize;
             let round = RoundContext { run, rounds_done, model: model.into(), message: None, pool };
@@ -266,19 +270,42 @@ fn failed<T: Real>(error: &Error) -> Reply<T> {
     Reply::Failed(Failure { reason: error.to_string(), advice: error.advice().to_owned() })
 }
 
+/// Checks the shapes of a model from the server. The decoder checks them too, but a frame that
+/// arrives before the first task is decoded before the network is known.
+fn check_model<T: Real>(
+    trainer: &Trainer<T>,
+    rounds_done: u32,
+    model: Option<&Model<T>>,
+) -> Result<()> {
+    let (shapes, Some(model)) = (trainer.run.backbone.shapes(), model) else { return Ok(()) };
+    let tensors = model.params().tensors();
+    let fits = tensors.len() == shapes.len()
+        && tensors.iter().zip(&shapes).all(|(tensor, shape)| {
+            (tensor.rows(), tensor.columns()) == (shape.rows, shape.columns)
+        });
+    if fits {
+        return Ok(());
+    }
+    let expected = "a model of the shapes of this network".to_owned();
+    Err(Error::Broadcast {
+        client: trainer.data().called_in_messages(),
+        round: rounds_done as usize + 1,
+        reason: Reason::Message { expected, found: "other shapes".to_owned() },
+    })
+}
+
 /// Checks what the server says about the clients: it arrives from a network.
 fn check_roster<T: Real>(roster: &Roster, data: &LocalData<T>, plan: &RunPlan<T>) -> Result<()> {
     let Roster { client, able, classes, class_counts } = roster;
     if let Err(class) = numbers(&data.schema.classes, classes) {
         return Err(missing_class(&class));
     }
-    if let Some(class) = classes
-        .iter()
-        .enumerate()
-        .find_map(|(i, class)| classes[..i].contains(class).then_some(class))
-    {
-        let found = format!("`{class}` twice");
-        return Err(Error::Roster { expected: "every class once".to_owned(), found });
+    if let Some((expected, found)) = classes_objection(classes, plan.simulated) {
+        return Err(Error::Roster { expected, found });
+    }
+    if let Some(count) = class_counts.iter().find(|count| **count > MOST_NODES) {
+        let expected = format!("at most {MOST_NODES} training nodes of a class");
+        return Err(Error::Roster { expected, found: count.to_string() });
     }
     let counts = if plan.counts_classes() { classes.len() } else { 0 };
     let can_train = data.training_nodes() > 0;

@@ -19,6 +19,27 @@ pub struct ClientName {
 }
 
 impl ClientName {
+    /// Why a client cannot be called so, in the words of an error's `expected`; `None` if it can.
+    /// Names go into tables, messages and the names of folders.
+    ///
+    /// ```
+    /// use boostfgl_fed::ClientName;
+    ///
+    /// assert!(ClientName::objection("St. Mary's, Ulm").is_none());
+    /// assert!(ClientName::objection("..").is_some());
+    /// ```
+    pub fn objection(name: &str) -> Option<&'static str> {
+        if name.trim().is_empty() || name.len() > 120 {
+            Some("a name of 1 to 120 bytes")
+        } else if name.chars().any(char::is_control) {
+            Some("a name without control characters")
+        } else if name.contains(['/', '\\']) || name.starts_with('.') {
+            Some("a name without `/` and `\\` that does not start with a dot")
+        } else {
+            None
+        }
+    }
+
     /// The client of this number and name.
     pub fn new(number: usize, name: impl Into<String>) -> Self {
         Self { number, name: name.into() }

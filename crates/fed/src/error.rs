@@ -139,10 +139,10 @@ pub enum Error {
     },
 
     /// A client could not do a task that the run depends on.
-    #[error("{reason}")]
+    #[error("{}", failed(client, reason))]
     Failed {
         /// Which client.
-        client: usize,
+        client: ClientName,
         /// What it says.
         reason: String,
         /// What can be done about it, in its words.
@@ -217,6 +217,12 @@ pub enum Error {
     /// The backbone is unknown.
     #[error(transparent)]
     Network(#[from] boostfgl_nn::Error),
+}
+
+/// What a client says about its failure, with its name where it does not say that itself.
+fn failed(client: &ClientName, reason: &str) -> String {
+    let named = client.to_string();
+    if reason.starts_with(&named) { reason.to_owned() } else { format!("{named}: {reason}") }
 }
 
 impl Error {

@@ -6,7 +6,7 @@ use boostfgl_graph::{Adjacency, Role};
 use boostfgl_nn::{Inputs, Matrix, Operator, Real};
 use boostfgl_partition::ClientGraph;
 use boostfgl_protocol::{Enrolment, Schema};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The data of one client: its graph in the form that kernels use, its training labels and its
 /// validation nodes.
@@ -214,6 +214,24 @@ impl<T: Real> LocalData<T> {
     pub fn len(&self) -> usize {
         self.adjacency.len()
     }
+}
+
+/// The most nodes that a client may claim, and of all clients together the most of a class: sums of
+/// such numbers do not overflow.
+pub(crate) const MOST_NODES: u64 = 1 << 40;
+
+/// The most classes between machines. Every evaluation has three confusion matrices of this width,
+/// so that a longer list would exhaust the memory of the other side.
+const MOST_CLASSES: usize = 1024;
+
+/// What is wrong with a list of classes: expected and found.
+pub(crate) fn classes_objection(classes: &[String], simulated: bool) -> Option<(String, String)> {
+    if classes.len() > MOST_CLASSES && !simulated {
+        return Some((format!("at most {MOST_CLASSES} classes"), classes.len().to_string()));
+    }
+    let mut known = HashSet::with_capacity(classes.len());
+    let twice = classes.iter().find(|class| !known.insert(class.as_str()))?;
+    Some(("every class once".to_owned(), format!("`{twice}` twice")))
 }
 
 /// The number in `all` of each of `classes`. A class that is missing there is returned.

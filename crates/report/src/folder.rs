@@ -202,7 +202,7 @@ impl RunFolder {
     /// The files in the folders of clients, as paths in this folder with `/` between the parts.
     fn files_of_clients(&self) -> Vec<String> {
         let mut files = Vec::new();
-        for client in names_in(&self.file(Self::CLIENTS)).unwrap_or_default() {
+        for client in self.client_names() {
             for name in [Self::PREDICTIONS, Self::MODEL] {
                 if self.client(&client).join(name).is_file() {
                     files.push(format!("{}/{client}/{name}", Self::CLIENTS));
@@ -213,17 +213,33 @@ impl RunFolder {
         files
     }
 
+    /// The names of the clients that have a folder.
+    pub fn client_names(&self) -> Vec<String> {
+        names_in(&self.file(Self::CLIENTS)).unwrap_or_default()
+    }
+
     /// Removes the files of clients and their folders, where nothing else is in them.
     fn remove_clients(&self) -> Result<()> {
         for file in self.files_of_clients() {
             disk::remove_file(self.file(&file))?;
         }
-        // Folders with other files in them cannot be removed, and stay.
-        for client in names_in(&self.file(Self::CLIENTS)).unwrap_or_default() {
-            let _ = disk::remove_dir(self.client(&client));
+        self.remove_client_folders();
+        Ok(())
+    }
+
+    /// Removes the folders of clients that are empty, or have nothing but files that a process left
+    /// unfinished. Folders with other files in them stay.
+    pub fn remove_client_folders(&self) {
+        for client in self.client_names() {
+            let folder = self.client(&client);
+            for name in names_in(&folder).unwrap_or_default() {
+                if name.starts_with(UNFINISHED.0) && name.ends_with(UNFINISHED.1) {
+                    let _ = disk::remove_file(folder.join(name));
+                }
+            }
+            let _ = disk::remove_dir(folder);
         }
         let _ = disk::remove_dir(self.file(Self::CLIENTS));
-        Ok(())
     }
 
     /// Writes `checksums.txt` with every file of the run, then `summary.json`. This must be the last

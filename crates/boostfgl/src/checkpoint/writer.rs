@@ -74,6 +74,7 @@ impl<'a, E: Trainable> CheckpointWriter<'a, E> {
         }
         // Temporary files of a crashed process. They are not in use, because the folder is locked.
         load::remove_temporary(run.path());
+        run.client_names().iter().for_each(|name| load::remove_temporary(&run.client(name)));
         load::remove_temporary(&writer.folder);
         let mut saved = SavedRun::read(run, experiment, &writer.inputs)?;
         notes.append(&mut saved.notes);

@@ -5,7 +5,7 @@ use super::tally::{Counted, NodeTally};
 use crate::config::Config;
 use crate::{Error, Result, fingerprint};
 use boostfgl_data::readers::{self, Format, csv_tables};
-use boostfgl_fed::LocalData;
+use boostfgl_fed::{ClientName, LocalData};
 use boostfgl_graph::groups::node_homophily;
 use boostfgl_graph::{Graph, Labels, Role, Scaling, Split};
 use boostfgl_partition::{ClientGraph, SplitRule};
@@ -55,7 +55,7 @@ impl ClientData {
             Format::Csv => csv_tables::NODE_FILE.to_owned(),
             _ => path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         };
-        let fingerprint = fingerprint::of(&graph);
+        let read = fingerprint::of(&graph);
         let graph = arranged(graph, schema.as_ref(), &file)?;
         let shared = Schema {
             features: graph.features().columns() as u32,
@@ -64,6 +64,7 @@ impl ClientData {
             is_fixed: schema.is_some(),
             file,
         };
+        let fingerprint = with_schema(read, &name, &shared);
         let (dataset, homophily) = (schema.and_then(|it| it.dataset), node_homophily(&graph));
         Ok(Self { name, schema: shared, dataset, fingerprint, homophily, graph })
     }
@@ -152,6 +153,25 @@ impl ClientData {
     }
 }
 
+/// The fingerprint of a client's data: in a federation the names of classes and features decide how
+/// they are numbered, and the name of a client where its files are.
+fn with_schema(read: Fingerprint, name: &str, schema: &Schema) -> Fingerprint {
+    let joined = |part: &str, names: &[String]| {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(part.as_bytes());
+        for name in names {
+            // With its length, so that no two lists have the same bytes.
+            hasher.update(&(name.len() as u64).to_le_bytes());
+            hasher.update(name.as_bytes());
+        }
+        hasher.finalize().to_hex().to_string()
+    };
+    let labels = joined(&read.labels, &schema.classes);
+    let features = joined(&read.features, &schema.columns);
+    let own = [name.to_owned(), labels.clone(), features.clone(), schema.is_fixed.to_string()];
+    Fingerprint { whole: joined(&read.whole, &own), labels, features, ..read }
+}
+
 /// What a client takes part with.
 pub(super) struct Joined {
     pub(super) local: LocalData<f32>,
@@ -160,17 +180,17 @@ pub(super) struct Joined {
 
 /// The name of a client: of its folder, or of its file without the ending.
 fn name_of(path: &Path) -> String {
-    let full = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    // Links keep their own name: two of them may lead to folders of one name.
+    let full = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+    let full = if full.file_name().is_some() { full } else { path.canonicalize().unwrap_or(full) };
     let name = if full.is_file() { full.file_stem() } else { full.file_name() };
     name.unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// Names go into tables, files and paths.
 fn check_name(name: &str, path: &Path) -> Result<()> {
-    if !name.trim().is_empty() && !name.chars().any(char::is_control) {
-        return Ok(());
-    }
-    let reason = format!("expected a folder whose name can be printed, found {name:?}");
+    let Some(expected) = ClientName::objection(name) else { return Ok(()) };
+    let reason = format!("expected {expected}, found {name:?}");
     Err(Error::usage(path.display().to_string(), reason, "Rename the folder of this client."))
 }
 
@@ -179,11 +199,38 @@ fn arranged(graph: Graph, schema: Option<&ClientSchema>, file: &str) -> Result<G
     let sparse = schema.and_then(|schema| schema.sparse);
     let graph = with_classes(graph, schema.map(|schema| &schema.classes), file)?;
     let graph = with_columns(graph, schema, file)?;
+    check_directed(&graph, schema, file)?;
     let Some(sparse) = sparse else { return Ok(graph) };
+    check_dense(&graph, sparse, file)?;
     let (features, names) = (graph.features().clone().stored(sparse), graph.feature_names());
     let names = names.to_vec();
     named(graph.with_features(features)?, names)
 }
+
+/// Refuses a file whose edges have a direction where those of the schema have none, or the reverse.
+fn check_directed(graph: &Graph, schema: Option<&ClientSchema>, file: &str) -> Result<()> {
+    let found = graph.adjacency().is_directed();
+    if schema.is_none_or(|schema| schema.directed == found) {
+        return Ok(());
+    }
+    let reason =
+        format!("expected directed = {} as in {}, found {found}", !found, ClientSchema::FILE);
+    let advice = "Correct `directed` in the schema of every client, or the edges of this one.";
+    Err(Error::usage(format!("{file}, edges"), reason, advice))
+}
+
+/// Refuses to store more zeros than any machine has memory for.
+fn check_dense(graph: &Graph, sparse: bool, file: &str) -> Result<()> {
+    let (rows, columns) = (graph.features().rows(), graph.features().columns());
+    if sparse || rows.saturating_mul(columns) <= MOST_DENSE {
+        return Ok(());
+    }
+    let reason = format!("expected at most {MOST_DENSE} numbers, found {rows} × {columns}");
+    Err(Error::usage(format!("{file}, features"), reason, "Set `sparse = true` in the schema."))
+}
+
+/// 16 GiB of numbers.
+const MOST_DENSE: usize = 1 << 32;
 
 /// The graph with its classes in this order, or sorted.
 fn with_classes(graph: Graph, classes: Option<&Vec<String>>, file: &str) -> Result<Graph> {
@@ -211,6 +258,9 @@ fn with_classes(graph: Graph, classes: Option<&Vec<String>>, file: &str) -> Resu
 fn with_columns(graph: Graph, schema: Option<&ClientSchema>, file: &str) -> Result<Graph> {
     let own = graph.feature_names();
     let columns = match schema {
+        Some(ClientSchema { features: Some(names), .. }) if own.is_empty() => {
+            return numbered(graph, names, file);
+        }
         _ if own.is_empty() => return Ok(graph),
         Some(ClientSchema { features: None, .. }) => return Ok(graph),
         Some(ClientSchema { features, .. }) => order(own, features.as_ref()),
@@ -238,6 +288,18 @@ fn with_columns(graph: Graph, schema: Option<&ClientSchema>, file: &str) -> Resu
     let order: Vec<usize> = columns.iter().map(|column| place[column.as_str()]).collect();
     let features = graph.features().clone().arranged(&order);
     named(graph.with_features(features)?, columns)
+}
+
+/// The graph with the names of the schema for columns that have none in the file.
+fn numbered(graph: Graph, names: &[String], file: &str) -> Result<Graph> {
+    let (expected, found) = (names.len(), graph.features().columns());
+    if expected == found {
+        return Ok(graph.with_feature_names(names.to_vec())?);
+    }
+    let reason =
+        format!("expected the {expected} feature columns of {}, found {found}", ClientSchema::FILE);
+    let advice = "Give the file these columns, or change the schema of every client.";
+    Err(Error::usage(format!("{file}, features"), reason, advice))
 }
 
 fn named(graph: Graph, names: Vec<String>) -> Result<Graph> {

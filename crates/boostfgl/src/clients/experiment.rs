@@ -104,14 +104,14 @@ impl ClientsExperiment {
         &self.config
     }
 
-    /// Another method and other boosts on the same clients.
+    /// Another method and other boosts on the same clients, which enrol again.
     ///
     /// # Errors
-    /// If the changed configuration is out of range.
+    /// If the changed configuration is out of range, or makes sense in a simulation only.
     pub fn with_method(&self, method: &str, boosts: Option<Vec<Boost>>) -> Result<Self> {
         let config = self.config.clone().into_inner();
         let config = Config { method: method.to_owned(), boosts, ..config };
-        Ok(Self { config: config.checked()?, ..self.clone() })
+        Self { config: config.checked()?, ..self.clone() }.enrolled()
     }
 
     /// Refuses a run whose estimated need exceeds `allowed` bytes.
@@ -133,6 +133,7 @@ impl ClientsExperiment {
     fn needed(&self, threads: usize) -> u64 {
         let sizes = self.clients.iter().map(|client| DataSize::of(client.graph()));
         let all = sizes.fold(DataSize::default(), DataSize::plus);
+        let all = DataSize { classes: self.classes.len(), ..all };
         memory::estimate_of(&all, &self.sized(), threads)
     }
 
@@ -272,7 +273,7 @@ impl Trainable for ClientsExperiment {
         }
     }
 
-    /// Done when the clients enrolled.
+    /// Checked when the clients enrolled, with every change of the method.
     fn check_inputs(&self) -> Result<()> {
         Ok(())
     }

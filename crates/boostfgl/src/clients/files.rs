@@ -6,6 +6,7 @@ use super::experiment::{ClientsExperiment, ClientsSeed};
 use crate::Result;
 use crate::run::models::Architecture;
 use boostfgl_disk as disk;
+use boostfgl_fed::methods::EvaluatedModel;
 use boostfgl_graph::{Role, Split};
 use boostfgl_nn::Params;
 use boostfgl_report::{Fingerprint, Prediction, PredictionsWriter, RunFolder};
@@ -36,9 +37,14 @@ impl ClientPredictions {
         let mut predicted = seed.outcome.predictions.iter();
         for (k, client) in experiment.clients().iter().enumerate() {
             let graph = client.graph();
+            let names = graph.labels().names();
+            let minority: Vec<Option<bool>> = names
+                .iter()
+                .map(|name| place(classes, name).and_then(|class| minority[class]))
+                .collect();
             for (v, prediction) in (0..graph.len()).zip(predicted.by_ref()) {
                 let label = graph.labels().get(v);
-                let name = label.map(|class| graph.labels().names()[class as usize].as_str());
+                let name = label.map(|class| names[class as usize].as_str());
                 let threshold = config.groups.homophily_threshold;
                 self.0[k].write(&Prediction {
                     seed: seed.seed,
@@ -47,7 +53,7 @@ impl ClientPredictions {
                     split: splits[k].role(v),
                     label: name,
                     prediction: &classes[*prediction as usize],
-                    minority: name.and_then(|name| minority[place(classes, name)?]),
+                    minority: label.and_then(|class| minority[class as usize]),
                     heterophilous: client.heterophilous(v, threshold),
                 })?;
             }
@@ -97,13 +103,11 @@ pub(super) fn write_models(
     let inputs = clients.first().map_or(0, |client| client.graph().features().columns());
     let (config, classes) = (experiment.config(), experiment.classes());
     let about = Architecture { config, dataset: &config.dataset, inputs, classes };
-    let personal = |seed: &ClientsSeed| seed.outcome.models.len() > 1;
-    let global: Vec<(String, &Params<f32>)> = seeds
-        .iter()
-        .filter(|seed| !personal(seed))
-        .flat_map(|seed| seed.outcome.models.iter().map(|m| (format!("seed{}", seed.seed), m)))
-        .collect();
-    if !global.is_empty() {
+    if config.method()?.evaluated_model == EvaluatedModel::Global {
+        let models = seeds.iter().flat_map(|seed| {
+            seed.outcome.models.iter().map(|model| (format!("seed{}", seed.seed), model))
+        });
+        let global: Vec<(String, &Params<f32>)> = models.collect();
         folder.write_atomic(RunFolder::MODEL, &about.safetensors(&global)?)?;
         return Ok(());
     }

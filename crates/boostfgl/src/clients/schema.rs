@@ -85,7 +85,8 @@ impl ClientSchema {
     /// # Errors
     /// If it cannot be read, or is not a schema.
     pub fn find(client: &Path) -> Result<Option<Self>> {
-        let around = client.parent().map(|parent| parent.join(Self::FILE));
+        let full = std::path::absolute(client).unwrap_or_else(|_| client.to_path_buf());
+        let around = full.parent().map(|parent| parent.join(Self::FILE));
         for path in [Some(client.join(Self::FILE)), around].into_iter().flatten() {
             if path.is_file() {
                 let text = std::fs::read_to_string(&path)

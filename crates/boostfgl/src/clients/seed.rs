@@ -299,7 +299,7 @@ impl SeedTraining<'_, '_> {
     }
 }
 
-/// Where the roles of nodes come from.
+/// Where the roles of nodes come from: drawn by shares as soon as one client draws them.
 fn split_origin(experiment: &ClientsExperiment) -> Result<SplitOrigin> {
     for client in experiment.clients() {
         if !client.has_split(experiment.config())? {

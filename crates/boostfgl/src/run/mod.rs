@@ -34,17 +34,7 @@ pub(crate) struct RunFiles<'r, E: Trainable> {
     pub(crate) checkpoints: CheckpointWriter<'r, E>,
 }
 
-impl<'r, E: Trainable> RunFiles<'r, E> {
-    /// The files of a run whose rounds are recorded.
-    fn new(
-        experiment: &'r E,
-        recorder: Recorder<'r>,
-        checkpoints: CheckpointWriter<'r, E>,
-    ) -> Result<Self> {
-        let predictions = experiment.start_predictions(recorder.folder())?;
-        Ok(Self { recorder, predictions, checkpoints })
-    }
-
+impl<E: Trainable> RunFiles<'_, E> {
     /// The rounds recorded so far.
     pub(crate) fn recorded(&self) -> RecordedRounds {
         RecordedRounds { lines: self.recorder.lines(), digest: self.recorder.digest() }
@@ -82,12 +72,16 @@ pub(crate) fn run_into<E: Trainable>(
     // fails.
     let announced = is_unfinished(folder.path());
     let checkpoints = CheckpointWriter::start(folder, experiment, options)?;
-    match Recorder::start(folder, experiment.config()) {
-        Ok(recorder) => {
-            let files = RunFiles::new(experiment, recorder, checkpoints)?;
+    let started = experiment
+        .start_predictions(folder)
+        .and_then(|predictions| Ok((predictions, Recorder::start(folder, experiment.config())?)));
+    match started {
+        Ok((predictions, recorder)) => {
+            let files = RunFiles { recorder, predictions, checkpoints };
             run_files(experiment, progress, files, announced, SavedRun::default())
         }
         Err(error) => {
+            folder.remove_client_folders();
             if !announced {
                 checkpoints.finish();
             }
@@ -113,8 +107,9 @@ pub(crate) fn resume_in<E: Trainable>(
     process::reset_peak_rss();
     let (checkpoints, saved) = CheckpointWriter::resume(folder, experiment, options)?;
     saved.notes.iter().for_each(|note| progress.note(note));
+    let predictions = experiment.start_predictions(folder)?;
     let recorder = Recorder::resume(folder, saved.lines())?;
-    let files = RunFiles::new(experiment, recorder, checkpoints)?;
+    let files = RunFiles { recorder, predictions, checkpoints };
     run_files(experiment, progress, files, true, saved)
 }
 

@@ -83,6 +83,7 @@ impl<'a> Recorder<'a> {
         for name in [RunFolder::ROUNDS, RunFolder::CONFIG] {
             let _ = boostfgl_disk::remove_file(folder.file(name));
         }
+        folder.remove_client_folders();
         let _ = boostfgl_disk::remove_dir(folder.path());
     }
 

@@ -51,6 +51,7 @@ fn assert_same_round(found: &RoundReport<f32>, expected: &Round, what: &str) {
     assert_eq!(accuracy, Some(expected.val_accuracy), "{what}");
     let of = |c: &ClientRecord| ((c.client, c.bytes_up, c.bytes_down), (c.loss, c.weight));
     assert!(!found.clients.is_empty(), "{what}: a round without clients");
+    assert_eq!(found.clients.len(), expected.clients.len(), "{what}: other participants");
     for (found, expected) in found.clients.iter().zip(&expected.clients) {
         assert_eq!(of(found), of(expected), "{what}");
     }

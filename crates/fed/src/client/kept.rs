@@ -59,10 +59,12 @@ impl<T: Real> Kept<T> {
         }
     }
 
-    /// Saves or restores both; own models have the shapes of `model`.
+    /// Saves or restores both; own models have the shapes of `model`, and there is one class of so
+    /// many for each of the client's own nodes.
     pub(super) fn visit(
         &mut self,
         model: &Params<T>,
+        (nodes, classes): (usize, usize),
         visitor: &mut StateVisitor<'_>,
     ) -> boostfgl_nn::Result<()> {
         for (name, kept) in [("last", &mut self.last), ("reported", &mut self.reported)] {
@@ -75,6 +77,13 @@ impl<T: Real> Kept<T> {
             visitor.visit(&format!("{name} evaluated round"), &mut round)?;
             visitor.option(&format!("{name} predictions"), &mut predictions, Vec::new)?;
             visitor.option(&format!("{name} model"), &mut own, || model.clone())?;
+            let fits = predictions.as_ref().is_none_or(|found| {
+                found.len() == nodes && found.iter().all(|&class| (class as usize) < classes)
+            });
+            if !fits {
+                let expected = format!("a class below {classes} for each of {nodes} nodes");
+                return Err(visitor.mismatch(expected, "other predictions"));
+            }
             *kept = predictions.map(|predictions| Evaluated {
                 rounds_done: round as u32,
                 predictions,

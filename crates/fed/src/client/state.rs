@@ -24,7 +24,8 @@ impl<T: Real> Client<T> {
         }
         trainer.visit(visitor)?;
         if !plan.simulated {
-            kept.visit(trainer.local(), visitor)?;
+            let sizes = (trainer.data().nodes().len(), trainer.data().classes());
+            kept.visit(trainer.local(), sizes, visitor)?;
         }
         *stage = Stage::Training(trainer);
         Ok(())

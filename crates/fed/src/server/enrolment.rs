@@ -2,7 +2,7 @@
 
 use super::replies::{Batch, Heard, Kind, Outstanding, unexpected};
 use super::running::Running;
-use crate::local_data::numbers;
+use crate::local_data::{MOST_NODES, classes_objection, numbers};
 use crate::methods::{self, MethodContext};
 use crate::run_context::{Opened, RunPlan};
 use crate::screen::Reason;
@@ -111,6 +111,9 @@ fn agreed<T: Real>(plan: &RunPlan<T>, enrolled: &mut [Enrolment]) -> Result<Vec<
         return Err(Error::Refused { method, what, reason });
     }
     let classes = agreed_classes(enrolled)?;
+    if let Some((expected, found)) = classes_objection(&classes, plan.simulated) {
+        return Err(Error::Roster { expected, found });
+    }
     for enrolment in enrolled {
         let numbers = numbers(&enrolment.schema.classes, &classes).unwrap_or_default();
         for counts in [&mut enrolment.class_counts, &mut enrolment.group_counts] {
@@ -154,10 +157,16 @@ fn check_settings<T: Real>(plan: &RunPlan<T>, enrolment: &Enrolment) -> Result<(
     Err(Difference::new("settings", expected, found))
 }
 
-/// Two clients with one name could not be told apart.
+/// Checks a name. Two clients with one name could not be distinguished; names that differ in case
+/// only would be one folder on some systems.
 fn check_name(enrolled: &[Enrolment], client: usize) -> Result<(), Difference> {
     let name = &enrolled[client].name;
-    let earlier = enrolled[..client].iter().position(|other| other.name == *name);
+    if let Some(expected) = ClientName::objection(name).filter(|_| !name.is_empty()) {
+        let start: String = name.chars().take(40).collect();
+        return Err(Difference::new("name", expected, format!("{start:?}")));
+    }
+    let lower = name.to_lowercase();
+    let earlier = enrolled[..client].iter().position(|other| other.name.to_lowercase() == lower);
     match earlier.filter(|_| !name.is_empty()) {
         None => Ok(()),
         Some(earlier) => {
@@ -169,7 +178,18 @@ fn check_name(enrolled: &[Enrolment], client: usize) -> Result<(), Difference> {
 
 fn check_features(first: &Enrolment, enrolment: &Enrolment) -> Result<(), Difference> {
     let (expected, found) = (&first.schema, &enrolment.schema);
-    let named = !expected.columns.is_empty() && !found.columns.is_empty();
+    let counts = (found.columns.len(), found.features as usize);
+    if !found.columns.is_empty() && counts.0 != counts.1 {
+        let expected = format!("{} names of features", counts.1);
+        return Err(Difference::new(in_file(found, "features"), expected, counts.0.to_string()));
+    }
+    if found.columns.is_empty() != expected.columns.is_empty() {
+        // Without names on one side nothing shows that the columns mean the same.
+        let of = |schema: &Schema| if schema.columns.is_empty() { "none" } else { "names" };
+        let expected = format!("{}, as {} has", of(expected), called(0, first));
+        return Err(Difference::new(in_file(found, "names of features"), expected, of(found)));
+    }
+    let named = !expected.columns.is_empty();
     let pairs = expected.columns.iter().zip(&found.columns);
     let differs = pairs.enumerate().find(|(_, (expected, found))| expected != found);
     if let (true, Some((i, (column, other)))) = (named, differs) {
@@ -197,6 +217,14 @@ fn check_features(first: &Enrolment, enrolment: &Enrolment) -> Result<(), Differ
 /// Checks counts against each other: they arrive from a network.
 fn check_counts<T: Real>(plan: &RunPlan<T>, enrolment: &Enrolment) -> Result<(), Difference> {
     let Enrolment { nodes, training, validation, test, schema, .. } = enrolment;
+    for (what, count) in [("nodes", nodes), ("arcs", &enrolment.arcs)] {
+        if *count > MOST_NODES {
+            return Err(Difference::new(what, format!("at most {MOST_NODES}"), count.to_string()));
+        }
+    }
+    if let Some((expected, found)) = classes_objection(&schema.classes, plan.simulated) {
+        return Err(Difference::new(in_file(schema, "classes"), expected, found));
+    }
     let classes = schema.classes.len();
     let what = || in_file(schema, "training nodes of each class");
     for (counts, are_needed) in [

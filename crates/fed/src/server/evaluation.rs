@@ -170,12 +170,12 @@ impl<T: Real> Running<T> {
     pub(super) fn hear_kept(&mut self, batch: Vec<Heard<T>>) -> Result<()> {
         for heard in batch {
             let client = heard.client;
-            match heard.done() {
-                Ok(_) => {
+            match heard.confirmed() {
+                Ok(()) => {
                     self.keeps.remove(&client);
                 }
-                // It is asked again, unless the run is over.
-                Err(NotDone::Refused(_)) if !matches!(self.phase, Phase::Conclude) => {}
+                // It is asked again, and has the round to report later, unless the run is over.
+                Err(_) if !matches!(self.phase, Phase::Conclude) => {}
                 Err(not) => return Err(not.error(self.name_of(client), "end")),
             }
         }

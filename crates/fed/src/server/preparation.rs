@@ -47,7 +47,6 @@ enum Step {
 }
 
 impl<T: Real> Preparing<T> {
-    /// A preparation with this number of exchanges.
     /// The preparation of clients with these names, of which some are able to train.
     pub(super) fn new(names: Vec<ClientName>, able: Vec<bool>, exchanges: usize) -> Self {
         let clients = able.len();
@@ -169,7 +168,8 @@ impl<T: Real> Preparing<T> {
             for (k, error) in failures {
                 if unanswered {
                     self.questions[asker] = None;
-                    self.error.get_or_insert_with(|| failed(asker, &error));
+                    let name = self.names[asker].clone();
+                    self.error.get_or_insert_with(|| failed(name, &error));
                     self.drop_out(asker, misasked(error));
                 } else {
                     self.report(k, Reason::Failed(error));
@@ -246,7 +246,8 @@ impl<T: Real> Running<T> {
 
     /// Decides whether the run continues with the clients that are prepared.
     fn prepared(&mut self, preparing: Preparing<T>) -> Result<()> {
-        let Preparing { able, taking_part, refused, error, .. } = preparing;
+        let Preparing { able, taking_part, mut refused, error, .. } = preparing;
+        self.name_clients(&mut refused);
         let (participants, usable) = (count(&able), count(&taking_part));
         let needed = self.run.setup.screen.needed(participants);
         match error {
@@ -262,7 +263,7 @@ impl<T: Real> Running<T> {
     }
 }
 
-/// What a client is told whose preparation is over although it did not end it.
+/// What a client hears whose preparation is over although it did not end it.
 fn unprepared_client<T: Real>() -> Discard<T> {
     Discard { numeric: true, model: None }
 }
@@ -283,7 +284,7 @@ fn misasked(error: String) -> Reason {
 }
 
 /// The error if no client can be prepared.
-fn failed(client: usize, reason: &str) -> Error {
+fn failed(client: ClientName, reason: &str) -> Error {
     let advice = "Check the features' scale, and the settings of the method.".to_owned();
     Error::Failed { client, reason: reason.to_owned(), advice }
 }

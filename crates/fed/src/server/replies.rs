@@ -30,6 +30,13 @@ pub(super) enum Kind {
     Conclude,
 }
 
+impl Kind {
+    /// Whether refused replies are reported with the round, or end the run.
+    fn is_reported(self) -> bool {
+        matches!(self, Self::Enroll | Self::Train | Self::Evaluate)
+    }
+}
+
 /// The reply of one client to one task.
 pub(super) struct Heard<T: Real> {
     pub(super) client: usize,
@@ -59,6 +66,16 @@ impl<T: Real> Heard<T> {
     }
 }
 
+impl<T: Real> Heard<T> {
+    /// Whether the client confirmed that it did the task.
+    pub(super) fn confirmed(self) -> Result<(), NotDone> {
+        match self.done()? {
+            Reply::Done => Ok(()),
+            other => Err(NotDone::Refused(unexpected("a confirmation", &other))),
+        }
+    }
+}
+
 /// Why a task was not done.
 #[derive(Clone)]
 pub(super) enum NotDone {
@@ -81,7 +98,7 @@ impl NotDone {
     pub(super) fn error(self, client: ClientName, stage: &'static str) -> crate::Error {
         match self {
             Self::Failed(Failure { reason, advice }) => {
-                crate::Error::Failed { client: client.number, reason, advice }
+                crate::Error::Failed { client, reason, advice }
             }
             Self::Refused(reason) => crate::Error::Lost { client, stage, reason },
         }
@@ -156,12 +173,12 @@ impl Outstanding {
             while arrivals.next_if(|arrival| arrival.client < client).is_some() {}
             let mut heard = false;
             while let Some(arrival) = arrivals.next_if(|arrival| arrival.client == client) {
-                up += sort(arrival, &asked, &mut batches);
+                up += sort(arrival, &asked, heard, &mut batches);
                 heard = true;
             }
             if !heard {
                 let frame = Err(Undelivered::Missing("nothing arrived".to_owned()));
-                sort(Arrival { client, frame, seconds: 0.0 }, &asked, &mut batches);
+                sort(Arrival { client, frame, seconds: 0.0 }, &asked, false, &mut batches);
             }
         }
         (up, batches)
@@ -169,10 +186,12 @@ impl Outstanding {
 }
 
 /// Adds the replies of one arrival to the batches that they belong to, and returns the bytes of its
-/// frame.
+/// frame. Of several from one client the first counts: the others are refused where that is
+/// reported (`is_reported`), and dropped elsewhere.
 fn sort<T: Real>(
     arrival: Arrival<T>,
     (header, down, kinds): &(Header, Traffic, Vec<Kind>),
+    is_repeated: bool,
     batches: &mut [HeardBatch<T>],
 ) -> Traffic {
     let Arrival { client, frame, seconds } = arrival;
@@ -189,7 +208,11 @@ fn sort<T: Real>(
     for (kind, reply) in kinds.iter().zip(replies) {
         // Whether an update is for this round is the screen's to decide.
         let late = round != header.round && *kind != Kind::Train;
+        if is_repeated && !kind.is_reported() {
+            continue;
+        }
         let reply = reply.and_then(|reply: Reply<T>| match late {
+            _ if is_repeated => Err(Reason::Duplicate),
             true => {
                 Err(Reason::WrongRound { expected: header.round as usize, found: round as usize })
             }

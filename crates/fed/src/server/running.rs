@@ -2,7 +2,7 @@
 
 use super::evaluation::Best;
 use super::preparation::Preparing;
-use super::replies::{Batch, Kind, NotDone, Outstanding};
+use super::replies::{Batch, Kind, Outstanding};
 use super::{Event, Next};
 use crate::boost::{Place, Stacked};
 use crate::methods::{SenderFacts, ServerRule};
@@ -49,7 +49,7 @@ pub(crate) struct Running<T: Real> {
     pub(super) pauses: bool,
     /// Clients whose preparation failed; reported with round 1.
     pub(super) unprepared: Vec<Refusal>,
-    /// What clients whose updates were not used still have to be told.
+    /// What clients whose updates were not used still have to hear.
     pub(super) discards: BTreeMap<usize, Discard<T>>,
     /// Bytes sent and received by all clients.
     pub(super) bytes: (Traffic, Traffic),
@@ -184,7 +184,7 @@ impl<T: Real> Running<T> {
                 Kind::Discard => {
                     for heard in batch {
                         let client = heard.client;
-                        if heard.done().is_ok() {
+                        if heard.confirmed().is_ok() {
                             self.discards.remove(&client);
                         }
                     }
@@ -283,7 +283,7 @@ impl<T: Real> Running<T> {
     fn hear_begun(&mut self, batch: Vec<super::replies::Heard<T>>) -> Result<()> {
         for heard in batch {
             let client = heard.client;
-            heard.done().map_err(|not: NotDone| not.error(self.name_of(client), "start"))?;
+            heard.confirmed().map_err(|not| not.error(self.name_of(client), "start"))?;
         }
         let able = self.enrolled.iter().map(|client| client.training > 0).collect();
         let exchanges = self.run.exchanges(self.enrolled.len());

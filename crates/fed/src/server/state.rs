@@ -48,10 +48,13 @@ impl<T: Real> Running<T> {
     /// The models to report, where clients keep their own predictions.
     fn visit_reported(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
         visitor.visit("round to report", &mut self.kept_round)?;
-        // Every client is asked again: a client that has kept the round says so.
-        if visitor.restores() && self.kept_round > 0 {
-            self.keeps = (0..self.enrolled.len()).collect();
+        let mut keeps: Vec<usize> = self.keeps.iter().copied().collect();
+        visitor.visit("clients that have not kept it", &mut keeps)?;
+        if let Some(unknown) = keeps.iter().find(|client| **client >= self.enrolled.len()) {
+            let expected = format!("clients below {}", self.enrolled.len());
+            return Err(visitor.mismatch(expected, unknown.to_string()));
         }
+        self.keeps = keeps.into_iter().collect();
         let template = Params::glorot(&self.run.backbone.shapes(), 0);
         visitor.each("reported", &mut self.reported, || template.clone())
     }

@@ -105,6 +105,7 @@ impl<T: Real> Running<T> {
                 Err(NotDone::Failed(Failure { reason, advice })) => {
                     failures += 1;
                     let text = reason.clone();
+                    let client = self.name_of(client);
                     failed.get_or_insert(Error::Failed { client, reason: text, advice });
                     Reason::Failed(reason)
                 }
@@ -125,7 +126,7 @@ impl<T: Real> Running<T> {
         Broadcast { rounds_done: 0, model, message }.payload()
     }
 
-    /// Notes what clients whose updates are not used have to be told, so that they return to where
+    /// Notes what clients whose updates are not used have to hear, so that they return to where
     /// they started and can take part again. A client whose training failed has returned already.
     fn discard(&mut self, used: &[Submission<T>], refused: &[Refusal]) {
         for Refusal { client, reason, .. } in refused {

@@ -195,6 +195,123 @@ fn another_number_of_claimed_distances_is_refused_with_and_without_screening() {
     }
 }
 
+/// An evaluation that arrives twice is counted once, and reported.
+#[test]
+fn a_repeated_evaluation_is_refused() {
+    let graph = graph(WORDS);
+    let partition = partition(&graph);
+    let setup = setup("fedavg", &[]);
+    let run = |repeats: bool| {
+        let mut wire = connected(&setup, data("fedavg", &graph, &partition));
+        let shapes = shapes(&graph);
+        wire.fault = Some(Box::new(move |header, bytes| {
+            let frame: ReplyFrame<f32> = decode(&bytes, Limits { shapes: &shapes }).unwrap();
+            let evaluated = frame.items.iter().any(|reply| matches!(reply, Reply::Evaluated(_)));
+            match repeats && header.client == 2 && evaluated {
+                true => vec![bytes.clone(), bytes],
+                false => vec![bytes],
+            }
+        }));
+        Ended::driven(&mut server(&setup), &mut wire).unwrap()
+    };
+    let (once, twice) = (run(false), run(true));
+    assert_eq!(once.digest, twice.digest);
+    for (expected, found) in once.rounds.iter().zip(&twice.rounds) {
+        let of = |round: &RoundReport<f32>| {
+            let evaluation = round.evaluation.as_ref().unwrap();
+            (evaluation.val_accuracy, evaluation.clients.len())
+        };
+        assert_eq!(of(found), of(expected));
+        assert!(found.refused.iter().any(|refusal| refusal.reason.kind() == "duplicate"));
+    }
+}
+
+/// A frame that arrives before `Begin` is decoded before the network is known. All of its tasks may
+/// be done, so that each has to check its model by itself.
+#[test]
+fn models_of_other_shapes_are_refused_whenever_they_arrive() {
+    let graph = graph(WORDS);
+    let partition = partition(&graph);
+    let setup = setup("fedavg", &[]);
+    let wire = |setup: &Setup| connected(setup, data("fedavg", &graph, &partition));
+    let mut clients = wire(&setup).clients;
+    let Reply::Enrolled(enrolment) = clients[0].handle(Task::Enroll) else { panic!() };
+    let roster = Roster {
+        client: 0,
+        able: vec![true; CLIENTS],
+        classes: enrolment.schema.classes.clone(),
+        class_counts: vec![],
+    };
+    let model = || Some(Model::<f32>::new(0, boostfgl_nn::Params::glorot(&[], 0)));
+    let header = Header { run: RunId([1; 16]), round: 0, client: 0 };
+    let items = vec![
+        Task::Begin(roster.clone()),
+        Task::Exchange(Exchange::Finish),
+        Task::Train(Broadcast { rounds_done: 0, model: model(), message: None }),
+        Task::Evaluate(Trial { rounds_done: 1, model: model(), starts_next: true }),
+        Task::Discard(Discard { numeric: false, model: model() }),
+    ];
+    let bytes = encode(&Frame { header, items });
+    let frame = decode(&bytes, Limits { shapes: &clients[0].shapes() }).unwrap();
+    let replies = clients[0].receive(frame).items;
+    for reply in &replies[2..] {
+        let Reply::Failed(failure) = reply else { panic!("{reply:?}") };
+        assert!(failure.reason.contains("the shapes of this network"), "{}", failure.reason);
+    }
+    assert_eq!(replies.len(), 5);
+    // A list of classes that no side could count.
+    let many: Vec<String> = (0..5000).map(|class| format!("c{class}")).collect();
+    let classes = enrolment.schema.classes.iter().cloned().chain(many).collect();
+    let refused = clients[1].handle(Task::Begin(Roster { client: 1, classes, ..roster }));
+    let Reply::Failed(failure) = refused else { panic!("{refused:?}") };
+    assert!(failure.reason.contains("at most 1024 classes"), "{}", failure.reason);
+}
+
+/// What a client says when it joins is checked before the server computes with it.
+#[test]
+fn enrolments_that_cannot_be_true_are_refused() {
+    let graph = graph(WORDS);
+    let partition = partition(&graph);
+    let setup = setup("fedavg", &[]);
+    let refusal = |change: fn(&mut boostfgl_protocol::Enrolment)| {
+        let mut wire = connected(&setup, data("fedavg", &graph, &partition));
+        wire.fault = Some(Box::new(move |header, bytes| {
+            let mut frame: ReplyFrame<f32> = match decode(&bytes, Limits { shapes: &[] }) {
+                Ok(frame) if header.client == 3 => frame,
+                _ => return vec![bytes],
+            };
+            for reply in &mut frame.items {
+                if let Reply::Enrolled(enrolment) = reply {
+                    change(enrolment);
+                }
+            }
+            vec![encode(&frame)]
+        }));
+        let error = Ended::driven(&mut server(&setup), &mut wire).unwrap_err();
+        assert!(!error.advice().is_empty());
+        error.to_string()
+    };
+    for (change, wanted) in [
+        (
+            (|e| e.nodes = u64::MAX) as fn(&mut boostfgl_protocol::Enrolment),
+            "nodes: expected at most",
+        ),
+        (|e| e.arcs = u64::MAX, "arcs: expected at most"),
+        (|e| e.test += 1_000_000, "training, validation and test nodes among its"),
+        (|e| e.group_counts[0] += 1, "counts that add up to"),
+        (|e| e.group_counts.clear(), "counts, found 0 counts"),
+        (|e| e.schema.classes[1] = e.schema.classes[0].clone(), "every class once"),
+        (|e| e.schema.classes = (0..2000).map(|c| c.to_string()).collect(), "at most 1024 classes"),
+        (|e| e.schema.columns = vec!["x".into()], "names of features"),
+        (|e| e.name = "../up".into(), "a name without `/`"),
+        (|e| e.name = "a\nb".into(), "without control characters"),
+        (|e| e.settings[0] ^= 1, "settings"),
+    ] {
+        let found = refusal(change);
+        assert!(found.contains("cannot join") && found.contains(wanted), "{wanted}\n{found}");
+    }
+}
+
 /// The evaluation of round 2 travels with the training of round 3: if it is lost, the round counts
 /// without that client.
 #[test]

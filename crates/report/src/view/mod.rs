@@ -153,10 +153,14 @@ impl RunView {
                 ],
             ),
         ];
-        for name in read.iter().filter(|(needed, _)| depth >= *needed).flat_map(|(_, names)| *names)
-        {
+        let of_run = read.iter().filter(|(needed, _)| depth >= *needed);
+        let of_run = of_run.flat_map(|(_, names)| names.iter().copied());
+        let below = format!("{}/", RunFolder::CLIENTS);
+        let of_clients =
+            sums.names().filter(|name| depth >= Depth::Whole && name.starts_with(&below));
+        for name in of_run.chain(of_clients) {
             // Earlier versions wrote no checksum of the report.
-            if *name == RunFolder::REPORT && !sums.has(name) {
+            if name == RunFolder::REPORT && !sums.has(name) {
                 continue;
             }
             // One problem per file is enough, and that of its reader is more precise.
