@@ -53,7 +53,7 @@ impl DataSize {
         Self {
             nodes: graph.len(),
             arcs: graph.adjacency().arcs(),
-            width: graph.features().columns(),
+            width: graph.width(),
             classes: graph.classes(),
             feature_bytes: match graph.features() {
                 Features::Sparse(x) => x.values().len() as f64 * 8.0,

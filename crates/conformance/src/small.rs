@@ -92,6 +92,7 @@ pub fn setup(method: &'static MethodInfo, boosts: &[Boost]) -> Setup {
         aggregation: Default::default(),
         attack: Default::default(),
         transport: Default::default(),
+        moments: Default::default(),
         loss: Default::default(),
         evaluation: String::new(),
         probabilities: false,

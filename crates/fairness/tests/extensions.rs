@@ -179,6 +179,7 @@ fn setup() -> Setup {
         aggregation: Default::default(),
         attack: Default::default(),
         transport: Default::default(),
+        moments: Default::default(),
         loss: Default::default(),
         evaluation: String::new(),
         probabilities: false,

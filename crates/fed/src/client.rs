@@ -171,6 +171,11 @@ impl<T: Real> Client<T> {
         check_roster(roster, data, plan)?;
         let Opened { run, initial, .. } = plan.open((data.width(), roster.classes.len()))?;
         data.adopt_classes(&roster.classes).map_err(|class| missing_class(&class))?;
+        let shared = plan.shares_moments().then_some(&roster.moments[..]);
+        data.prepare(shared).map_err(|columns| Error::Roster {
+            expected: format!("moments of {columns} feature columns"),
+            found: format!("{} numbers", roster.moments.len()),
+        })?;
         // Random streams of a client are keyed by its number, which it learns here. A simulation has
         // numbered its clients, and may give several of them one number.
         if !plan.simulated {
@@ -323,7 +328,7 @@ fn check_model<T: Real>(
 
 /// Checks what the server says about the clients: it arrives from a network.
 fn check_roster<T: Real>(roster: &Roster, data: &LocalData<T>, plan: &RunPlan<T>) -> Result<()> {
-    let Roster { client, able, classes, class_counts } = roster;
+    let Roster { client, able, classes, class_counts, moments: _ } = roster;
     if let Err(class) = numbers(&data.schema.classes, classes) {
         return Err(missing_class(&class));
     }

@@ -105,6 +105,17 @@ pub enum ReportedRound {
     BestVal,
 }
 
+/// Whose training nodes give the means and deviations with which features are prepared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MomentsOf {
+    /// Each client's own.
+    #[default]
+    Client,
+    /// Those of all clients: counts, means and squares cross once and are counted as traffic.
+    AllClients,
+}
+
 /// The supervised loss of the network (`[loss]`). Modules that methods train next to it keep their
 /// own.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -7,7 +7,7 @@ mod inspection;
 
 use crate::boost::{Boost, BoostConfig};
 use crate::client::Client;
-use crate::config::{Loss, Model, Optimizer, Protocol, Transport};
+use crate::config::{Loss, Model, MomentsOf, Optimizer, Protocol, Transport};
 use crate::layers::{self, Crossing, Outbound};
 use crate::local_data::LocalData;
 use crate::methods::{self, MethodConfigs, MethodInfo};
@@ -34,6 +34,8 @@ pub struct Setup {
     pub boosts: Vec<Boost>,
     /// Rounds, epochs, participation.
     pub protocol: Protocol,
+    /// Whose moments features are prepared with.
+    pub moments: MomentsOf,
     /// The supervised loss.
     pub loss: Loss,
     /// The network.
@@ -81,13 +83,15 @@ impl Setup {
     /// and boosts hold. Two programs of the same version write the same settings in the same way.
     pub(crate) fn digest(&self, added: &str) -> [u8; 32] {
         let Self { seed, method, protocol, model, optimizer, boost, methods, screen, .. } = self;
-        let (evaluation, loss) = (&self.evaluation, &self.loss);
+        let (evaluation, loss, moments) = (&self.evaluation, &self.loss, self.moments);
         let method = method.name;
         let boosts: Vec<&str> = self.boosts.iter().map(|boost| boost.name()).collect();
         let settings = (seed, method, boosts, protocol, model, optimizer, boost, methods, screen);
         let version = env!("CARGO_PKG_VERSION");
-        *blake3::hash(format!("{version} {settings:?} {loss:?} {evaluation:?}{added}").as_bytes())
-            .as_bytes()
+        *blake3::hash(
+            format!("{version} {settings:?} {moments:?} {loss:?} {evaluation:?}{added}").as_bytes(),
+        )
+        .as_bytes()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::ClientName;
 use crate::run_context::RunPlan;
-use boostfgl_graph::{Adjacency, Role};
+use boostfgl_graph::{Adjacency, FittedPreparation, Graph, Moments, Role};
 use boostfgl_nn::{Inputs, Matrix, Operator, Real};
 use boostfgl_partition::ClientGraph;
 use boostfgl_protocol::{Enrolment, Schema};
@@ -24,12 +24,51 @@ pub struct LocalData<T> {
     pub(crate) validation: Vec<(u32, u32)>,
     /// How many of the nodes are the client's own; nodes that a method generated come after them.
     pub(crate) own: usize,
+    /// The graph whose features are still to be prepared, until it is known with which moments.
+    raw: Option<Box<Graph>>,
+    /// How features were prepared, if the data ask for it.
+    fitted: Option<FittedPreparation>,
 }
 
 impl<T: Real> LocalData<T> {
-    /// Converts a client's graph.
+    /// Converts a client's graph. Columns that have to be prepared are fitted on its own training
+    /// nodes.
     pub fn new(client: &ClientGraph) -> Self {
-        Self::with_inputs(client, Inputs::new(&client.graph))
+        let Some(fitted) = fit(client) else {
+            return Self::with_inputs(client, Inputs::new(&client.graph));
+        };
+        let inputs = prepared(&client.graph, &fitted);
+        let raw = Some(Box::new(client.graph.clone()));
+        Self { raw, fitted: Some(fitted), ..Self::with_inputs(client, inputs) }
+    }
+
+    /// How features were prepared, if the data ask for it.
+    pub fn fitted(&self) -> Option<&FittedPreparation> {
+        self.fitted.as_ref()
+    }
+
+    /// The moments of every column on the training nodes, as numbers; none if nothing is prepared.
+    fn moments(&self) -> Vec<f64> {
+        let Some(raw) = &self.raw else { return Vec::new() };
+        let moments = raw
+            .preparation()
+            .map(|preparation| preparation.moments(raw.features(), self.training.iter().copied()));
+        moments.into_iter().flatten().flat_map(Moments::to_numbers).collect()
+    }
+
+    /// Prepares the features for good: with the moments of all clients, where they are shared, and
+    /// with its own otherwise. Moments of another number of columns are returned.
+    pub(crate) fn prepare(&mut self, shared: Option<&[f64]>) -> Result<(), usize> {
+        let Some(raw) = self.raw.take() else {
+            return shared.map_or(Ok(()), |all| if all.is_empty() { Ok(()) } else { Err(0) });
+        };
+        let (Some(shared), Some(preparation)) = (shared, raw.preparation()) else { return Ok(()) };
+        let columns = preparation.columns().len();
+        let moments = parsed_moments(shared).filter(|moments| moments.len() == columns);
+        let fitted = FittedPreparation::new(preparation, &moments.ok_or(columns)?);
+        self.inputs = prepared(&raw, &fitted);
+        self.fitted = Some(fitted);
+        Ok(())
     }
 
     /// Like [`LocalData::new`] with given features.
@@ -59,6 +98,8 @@ impl<T: Real> LocalData<T> {
                 .filter_map(|v| label_in(client, Role::Val, v).map(|y| (v as u32, y)))
                 .collect(),
             own: client.graph.len(),
+            raw: None,
+            fitted: None,
         }
     }
 
@@ -84,13 +125,19 @@ impl<T: Real> LocalData<T> {
             training: self.training.clone(),
             validation: self.validation.clone(),
             own: self.own,
+            raw: None,
+            fitted: self.fitted.clone(),
         }
     }
 
     /// The same data under a name and the schema of the client's own files.
     #[must_use]
     pub fn called(self, name: impl Into<String>, schema: Schema) -> Self {
-        let schema = Schema { features: self.width() as u32, ..schema };
+        let columns = match &self.fitted {
+            Some(fitted) => fitted.names(&schema.columns),
+            None => schema.columns,
+        };
+        let schema = Schema { features: self.width() as u32, columns, ..schema };
         Self { name: name.into(), schema, ..self }
     }
 
@@ -108,6 +155,7 @@ impl<T: Real> LocalData<T> {
             schema: self.schema.clone(),
             settings: plan.settings,
             class_counts: if plan.counts_classes() { counts() } else { Vec::new() },
+            moments: if plan.shares_moments() { self.moments() } else { Vec::new() },
             group_counts: if plan.simulated { Vec::new() } else { counts() },
         }
     }
@@ -214,6 +262,35 @@ impl<T: Real> LocalData<T> {
     pub fn len(&self) -> usize {
         self.adjacency.len()
     }
+}
+
+/// The preparation of a client's features by itself: on its training nodes, or on all nodes if it
+/// has none, since features are no labels.
+fn fit(client: &ClientGraph) -> Option<FittedPreparation> {
+    let preparation = client.graph.preparation()?;
+    let mut nodes = client.training_nodes();
+    if nodes.is_empty() {
+        nodes = (0..client.graph.len() as u32).collect();
+    }
+    let moments = preparation.moments(client.graph.features(), nodes);
+    Some(FittedPreparation::new(preparation, &moments))
+}
+
+/// The inputs of a graph with its features prepared.
+fn prepared<T: Real>(graph: &Graph, fitted: &FittedPreparation) -> Inputs<T> {
+    let features = graph.preparation().map(|it| fitted.apply(graph.features(), it));
+    match features.map(|features| graph.clone().with_features(features)) {
+        Some(Ok(graph)) => Inputs::new(&graph),
+        // There is a row for every node, so that features cannot be refused.
+        Some(Err(_)) | None => Inputs::new(graph),
+    }
+}
+
+/// The moments that were sent, three numbers per column; `None` if they cannot be moments.
+pub(crate) fn parsed_moments(numbers: &[f64]) -> Option<Vec<Moments>> {
+    let (columns, rest) = numbers.as_chunks::<3>();
+    let moments = columns.iter().map(|column| Moments::from_numbers(*column));
+    moments.collect::<Option<Vec<_>>>().filter(|_| rest.is_empty())
 }
 
 /// The most nodes that a client may claim, and of all clients together the most of a class: sums of

@@ -2,6 +2,7 @@
 //! for one round of it.
 
 use crate::boost::BoostPlugin;
+use crate::config::MomentsOf;
 use crate::methods::{self, Layout, MethodPlugin};
 use crate::registry::Chosen;
 use crate::{Error, Registry, Result, Setup, attack};
@@ -78,6 +79,11 @@ impl<T: Real> RunPlan<T> {
     /// Whether clients must say how many training nodes of each class they have, and learn the sums.
     pub(crate) fn counts_classes(&self) -> bool {
         self.boosts.iter().any(|boost| boost.needs_class_counts(&self.setup.boost))
+    }
+
+    /// Whether clients must say the moments of their features, and learn those of all.
+    pub(crate) fn shares_moments(&self) -> bool {
+        self.setup.moments == MomentsOf::AllClients
     }
 
     /// The run for this number of features and classes.

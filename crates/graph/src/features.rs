@@ -38,6 +38,9 @@ pub enum Scaling {
     RowNormalised,
     /// 1 where the value is not 0.
     Binary,
+    /// Every column less its mean, divided by its standard deviation on training nodes. It is done
+    /// when these are known: see [`Preparation`](crate::Preparation).
+    Standard,
 }
 
 impl SparseRows {
@@ -76,6 +79,20 @@ impl SparseRows {
             sorted.offsets.push(sorted.indices.len());
         }
         Ok(sorted)
+    }
+
+    /// No row yet.
+    pub(crate) fn empty(columns: usize) -> Self {
+        Self { columns, offsets: vec![0], indices: Vec::new(), values: Vec::new() }
+    }
+
+    /// Appends a row, given with its zeros.
+    pub(crate) fn push(&mut self, row: &[f32]) {
+        for (column, x) in (0u32..).zip(row).filter(|(_, x)| **x != 0.0) {
+            self.indices.push(column);
+            self.values.push(*x);
+        }
+        self.offsets.push(self.indices.len());
     }
 
     /// Number of rows.
@@ -228,7 +245,7 @@ impl Features {
     /// Scales in place.
     pub fn scale(&mut self, scaling: Scaling) {
         match scaling {
-            Scaling::Raw => {}
+            Scaling::Raw | Scaling::Standard => {}
             Scaling::Binary => {
                 for x in self.values_mut() {
                     *x = f32::from(*x != 0.0);
@@ -242,6 +259,24 @@ impl Features {
                         row.iter_mut().for_each(|x| *x = (f64::from(*x) / sum) as f32);
                     }
                 }
+            }
+        }
+    }
+
+    /// Writes row `v` with its zeros.
+    ///
+    /// # Panics
+    /// If `row` has another length than there are columns.
+    pub fn write_row(&self, v: usize, row: &mut [f32]) {
+        match self {
+            Self::Dense { columns, values, .. } => {
+                row.copy_from_slice(&values[v * columns..(v + 1) * columns]);
+            }
+            Self::Sparse(matrix) => {
+                assert_eq!(row.len(), matrix.columns, "one place per column");
+                row.fill(0.0);
+                let (indices, values) = matrix.row(v);
+                indices.iter().zip(values).for_each(|(c, x)| row[*c as usize] = *x);
             }
         }
     }

@@ -189,7 +189,37 @@ impl Graph {
     /// The same graph with features scaled.
     pub fn scaled(mut self, scaling: crate::Scaling) -> Self {
         self.features.scale(scaling);
+        if scaling == crate::Scaling::Standard {
+            let columns = self.features.columns();
+            let known = self.preparation.take();
+            self.preparation = Some(Preparation::standardising(columns, known));
+        }
         self
+    }
+
+    /// The same graph with its feature columns, their names and preparation in another order: the
+    /// new column i is the old one `order[i]`, and columns that are left out are dropped.
+    #[must_use]
+    pub fn arranged(mut self, order: &[usize]) -> Self {
+        self.features = self.features.arranged(order);
+        if !self.feature_names.is_empty() {
+            self.feature_names = order.iter().map(|&at| self.feature_names[at].clone()).collect();
+        }
+        self.preparation = self.preparation.map(|preparation| preparation.arranged(order));
+        self
+    }
+
+    /// The same graph with its features stored as sparse rows, or as a dense matrix.
+    #[must_use]
+    pub fn stored(mut self, sparse: bool) -> Self {
+        self.features = self.features.stored(sparse);
+        self
+    }
+
+    /// Number of features that a model sees: the columns, and one more for each whose missing values
+    /// are indicated.
+    pub fn width(&self) -> usize {
+        self.features.columns() + self.preparation.as_ref().map_or(0, Preparation::indicators)
     }
 
     fn check_rows(&self, what: &str, rows: usize) -> Result<()> {

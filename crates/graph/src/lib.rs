@@ -9,7 +9,7 @@
 //! * [`generator`] — seeded synthetic graphs.
 //! * [`GroupColumn`] — groupings of the nodes that come with the data, such as sex or region.
 //! * [`Preparation`] — what is to be done with feature columns before training, and which values
-//!   are missing.
+//!   are missing; [`FittedPreparation`] is the same with means and deviations of training nodes.
 //! * [`groups`] — what fairness is measured on: minority classes, node homophily.
 //! * [`stream`] — the random numbers of the whole program, keyed so that nothing depends on call
 //!   order.
@@ -19,11 +19,13 @@
 mod adjacency;
 mod error;
 mod features;
+mod fitted;
 pub mod generator;
 mod graph;
 mod group_column;
 pub mod groups;
 mod labels;
+mod moments;
 mod preparation;
 mod problems;
 mod split;
@@ -33,9 +35,11 @@ pub mod stream;
 pub use adjacency::{Adjacency, EdgeCounts};
 pub use error::{Error, Result, nearest};
 pub use features::{Features, Scaling, SparseRows};
+pub use fitted::{FittedColumn, FittedPreparation};
 pub use graph::{Graph, NodeIds};
 pub use group_column::{GroupColumn, in_order, numbered};
 pub use labels::Labels;
+pub use moments::Moments;
 pub use preparation::{ColumnPreparation, Missing, Preparation};
 pub use problems::{Problems, line_numbers};
 pub use split::{Role, Split};

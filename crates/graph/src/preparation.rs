@@ -105,9 +105,34 @@ impl Preparation {
         Ok(Self { columns, missing })
     }
 
+    /// The preparation that standardises all of so many columns, and is as `known` otherwise.
+    pub(crate) fn standardising(columns: usize, known: Option<Self>) -> Self {
+        let plain =
+            || Self { columns: vec![ColumnPreparation::default(); columns], missing: Vec::new() };
+        let mut all = known.unwrap_or_else(plain);
+        all.columns.iter_mut().for_each(|column| column.standardise = true);
+        all
+    }
+
     /// How each feature column is prepared.
     pub fn columns(&self) -> &[ColumnPreparation] {
         &self.columns
+    }
+
+    /// How many columns have a further one that says that a value is missing.
+    pub fn indicators(&self) -> usize {
+        self.columns.iter().filter(|column| column.missing == Missing::Indicator).count()
+    }
+
+    /// The preparation of columns in another order: the new column i is the old one `order[i]`.
+    #[must_use]
+    pub fn arranged(&self, order: &[usize]) -> Self {
+        let mut place = vec![None; self.columns.len()];
+        (0u32..).zip(order).for_each(|(new, old)| place[*old] = Some(new));
+        let moved = self.missing.iter().filter_map(|(v, old)| Some((*v, place[*old as usize]?)));
+        let mut missing: Vec<(u32, u32)> = moved.collect();
+        missing.sort_unstable();
+        Self { columns: order.iter().map(|&at| self.columns[at]).collect(), missing }
     }
 
     /// The cells without a value: node and column, sorted.
@@ -196,6 +221,18 @@ mod tests {
             with(2, &[(0, 1), (1, 1)]),
             "feature 1 of node 0 in g: expected 0, since its value is missing, found 2"
         );
+    }
+
+    #[test]
+    fn columns_move_with_their_names_preparation_and_missing_values() {
+        let named = ["a", "b"].map(str::to_owned).to_vec();
+        let graph = prepared().with_feature_names(named).unwrap().arranged(&[1, 0]);
+        let found = graph.preparation().unwrap();
+        assert_eq!((found.missing(), found.columns()[0].standardise), (&[(1, 0)][..], true));
+        assert_eq!((graph.feature_names()[0].as_str(), graph.features().get(0, 0)), ("b", 2.0));
+        assert_eq!(graph.stored(true).preparation().unwrap().missing(), [(1, 0)]);
+        let only = prepared().arranged(&[0]);
+        assert_eq!((only.width(), only.preparation().unwrap().missing()), (1, &[][..]));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 /// What a client says about itself when it joins. It is taken once: nothing that the client does
 /// later changes it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Enrolment {
     /// Its name in tables and messages; empty if it has a number only.
     pub name: String,
@@ -23,7 +23,10 @@ pub struct Enrolment {
     /// Training nodes of each class of its schema, if a boost needs those of all clients; otherwise
     /// empty.
     pub class_counts: Vec<u64>,
-    /// The same, from which the server learns which classes are in the minority when it evaluates;
+    /// Count, mean and Σ (x − mean)² of every feature column on its training nodes, if features are
+    /// standardised with the moments of all clients; otherwise empty.
+    pub moments: Vec<f64>,
+    /// The training nodes of each class, from which the server learns which classes are in the minority when it evaluates;
     /// empty in a simulation, where the whole graph tells.
     pub group_counts: Vec<u64>,
 }
@@ -46,7 +49,7 @@ pub struct Schema {
 }
 
 /// What a client learns of the federation once all have joined.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Roster {
     /// The number of this client, from 0.
     pub client: u32,
@@ -56,4 +59,7 @@ pub struct Roster {
     pub classes: Vec<String>,
     /// Training nodes of each class, of all clients together, if the settings need them.
     pub class_counts: Vec<u64>,
+    /// Count, mean and Σ (x − mean)² of every feature column, of all clients together, if the
+    /// settings need them.
+    pub moments: Vec<f64>,
 }

@@ -206,9 +206,7 @@ fn arranged(graph: Graph, schema: Option<&ClientSchema>, file: &str) -> Result<G
     check_directed(&graph, schema, file)?;
     let Some(sparse) = sparse else { return Ok(graph) };
     check_dense(&graph, sparse, file)?;
-    let (features, names) = (graph.features().clone().stored(sparse), graph.feature_names());
-    let names = names.to_vec();
-    named(graph.with_features(features)?, names)
+    Ok(graph.stored(sparse))
 }
 
 /// Refuses a file whose edges have a direction where those of the schema have none, or the reverse.
@@ -290,8 +288,7 @@ fn with_columns(graph: Graph, schema: Option<&ClientSchema>, file: &str) -> Resu
         return Err(Error::usage(format!("{file}, column `{column}`"), reason, advice));
     }
     let order: Vec<usize> = columns.iter().map(|column| place[column.as_str()]).collect();
-    let features = graph.features().clone().arranged(&order);
-    named(graph.with_features(features)?, columns)
+    Ok(graph.arranged(&order))
 }
 
 /// The graph with the names of the schema for columns that have none in the file.
@@ -304,10 +301,6 @@ fn numbered(graph: Graph, names: &[String], file: &str) -> Result<Graph> {
         format!("expected the {expected} feature columns of {}, found {found}", ClientSchema::FILE);
     let advice = "Give the file these columns, or change the schema of every client.";
     Err(Error::usage(format!("{file}, features"), reason, advice))
-}
-
-fn named(graph: Graph, names: Vec<String>) -> Result<Graph> {
-    if names.is_empty() { Ok(graph) } else { Ok(graph.with_feature_names(names)?) }
 }
 
 /// Names in a message, the first few of them.

@@ -268,7 +268,7 @@ impl Trainable for ClientsExperiment {
     fn sizes(&self) -> Sizes {
         Sizes {
             nodes: self.clients.iter().map(|client| client.graph().len()).sum(),
-            features: self.clients.first().map_or(0, |client| client.graph().features().columns()),
+            features: self.clients.first().map_or(0, |client| client.graph().width()),
             classes: self.classes.len(),
         }
     }

@@ -100,7 +100,7 @@ pub(super) fn write_models(
     seeds: &[ClientsSeed],
 ) -> Result<()> {
     let clients = experiment.clients();
-    let inputs = clients.first().map_or(0, |client| client.graph().features().columns());
+    let inputs = clients.first().map_or(0, |client| client.graph().width());
     let (config, classes) = (experiment.config(), experiment.classes());
     let about = Architecture { config, dataset: &config.dataset, inputs, classes };
     if config.method()?.evaluated_model == EvaluatedModel::Global {

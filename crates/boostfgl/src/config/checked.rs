@@ -1,6 +1,6 @@
 //! Configurations that have been checked: the only ones that can run.
 
-use super::{Config, EvaluationSection};
+use super::{Config, DataSection, EvaluationSection};
 use crate::{Error, Result};
 use boostfgl_fed::{Setup, methods};
 use boostfgl_graph::Graph;
@@ -73,7 +73,7 @@ impl Checked<Config> {
             seeds: _,
             portable: _,
             transport,
-            data: _,
+            data: DataSection { moments, .. },
             partition: _,
             split: _,
             loss,
@@ -93,6 +93,7 @@ impl Checked<Config> {
             method,
             boosts,
             protocol,
+            moments,
             loss,
             model,
             optimizer,

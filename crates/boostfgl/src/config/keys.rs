@@ -43,7 +43,7 @@ pub fn values(config: &Config) -> Vec<(&'static Key, Option<toml::Value>)> {
 /// checks that none is missing here.
 fn whole(config: &Config) -> toml::Table {
     let Config { screen, aggregation, attack, portable, transport, model, .. } = config.clone();
-    let Config { client_data, evaluation, loss, .. } = config.clone();
+    let Config { client_data, data, evaluation, loss, .. } = config.clone();
     let mut whole = toml::Table::try_from(config).unwrap_or_default();
     let sections = [
         ("screen", toml::Value::try_from(screen)),
@@ -58,6 +58,11 @@ fn whole(config: &Config) -> toml::Table {
     whole.extend(
         sections.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value.ok()?))),
     );
+    if let Some(toml::Value::Table(section)) = whole.get_mut("data")
+        && let Ok(moments) = toml::Value::try_from(data.moments)
+    {
+        section.insert("moments".into(), moments);
+    }
     if let Some(toml::Value::Table(network)) = whole.get_mut("model") {
         network.insert("message_noise".into(), toml::Value::Float(model.message_noise));
     }

@@ -19,7 +19,7 @@ pub use layers::{Layers, Source, without_effect};
 
 use crate::{Error, Result};
 use boostfgl_fed::boost::{Boost, BoostConfig};
-use boostfgl_fed::config::{Loss, Model, Optimizer, Protocol, Transport};
+use boostfgl_fed::config::{Loss, Model, MomentsOf, Optimizer, Protocol, Transport};
 use boostfgl_fed::methods::{self, MethodConfigs, MethodInfo};
 use boostfgl_fed::{aggregate, attack, screen};
 use boostfgl_graph::groups::MinorityRule;
@@ -131,7 +131,7 @@ fn is_false(value: &bool) -> bool {
 }
 
 /// The same for a section.
-fn is_default<S: Default + PartialEq>(section: &S) -> bool {
+pub(crate) fn is_default<S: Default + PartialEq>(section: &S) -> bool {
     *section == S::default()
 }
 
@@ -145,9 +145,14 @@ fn is_in_process(value: &Transport) -> bool {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DataSection {
-    /// raw: as published; row-normalised: each row divided by its sum; binary: 1 where not 0.
+    /// raw: as published; row-normalised: each row divided by its sum; binary: 1 where not 0;
+    /// standard: each column less its mean, divided by its standard deviation on training nodes.
     #[schemars(with = "String")]
     pub features: Scaling,
+    /// client or all-clients: whose training nodes give the means and deviations of columns that are
+    /// standardised or have missing values. Those of all clients cross once and count as traffic.
+    #[serde(skip_serializing_if = "is_default")]
+    pub moments: MomentsOf,
 }
 
 /// How nodes are divided into training, validation and test nodes (`[split]`).

@@ -178,7 +178,7 @@ impl Trainable for Experiment {
 
     fn sizes(&self) -> Sizes {
         let graph = self.graph();
-        let (features, classes) = (graph.features().columns(), graph.classes());
+        let (features, classes) = (graph.width(), graph.classes());
         Sizes { nodes: graph.len(), features, classes }
     }
 

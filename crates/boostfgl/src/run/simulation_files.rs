@@ -90,7 +90,7 @@ pub(super) fn write_models(
     let about = Architecture {
         config: experiment.config(),
         dataset: graph.name(),
-        inputs: graph.features().columns(),
+        inputs: graph.width(),
         classes: graph.labels().names(),
     };
     let bytes = about.safetensors(&models.collect::<Vec<_>>())?;

@@ -52,6 +52,7 @@ fn federation(method: &str, boosts: &[Boost], change: impl Fn(&mut Setup)) -> Fe
         aggregation: Default::default(),
         attack: Default::default(),
         transport: Default::default(),
+        moments: Default::default(),
         loss: Default::default(),
         evaluation: String::new(),
         probabilities: false,

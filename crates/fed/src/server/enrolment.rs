@@ -2,7 +2,7 @@
 
 use super::replies::{Batch, Heard, Kind, Outstanding, unexpected};
 use super::running::Running;
-use crate::local_data::{MOST_FEATURES, MOST_NODES, classes_objection, numbers};
+use crate::local_data::{MOST_FEATURES, MOST_NODES, classes_objection, numbers, parsed_moments};
 use crate::methods::{self, MethodContext};
 use crate::run_context::{Opened, RunPlan};
 use crate::screen::Reason;
@@ -99,7 +99,8 @@ fn agreed<T: Real>(plan: &RunPlan<T>, enrolled: &mut [Enrolment]) -> Result<Vec<
         let found = check_settings(plan, enrolment)
             .and_then(|()| check_name(enrolled, client))
             .and_then(|()| check_features(first, enrolment))
-            .and_then(|()| check_counts(plan, enrolment));
+            .and_then(|()| check_counts(plan, enrolment))
+            .and_then(|()| check_moments(plan, first, enrolment));
         found.map_err(|differs| differs.of(client, enrolment))?;
     }
     if enrolled.iter().all(|client| client.training == 0) {
@@ -257,6 +258,24 @@ fn check_counts<T: Real>(plan: &RunPlan<T>, enrolment: &Enrolment) -> Result<(),
             Err(Difference::new("nodes", expected, found))
         }
     }
+}
+
+/// Checks moments of features: there are as many as the first client has, of at most the training
+/// nodes.
+fn check_moments<T: Real>(
+    plan: &RunPlan<T>,
+    first: &Enrolment,
+    enrolment: &Enrolment,
+) -> Result<(), Difference> {
+    let (wanted, found) = (first.moments.len(), enrolment.moments.len());
+    let moments = parsed_moments(&enrolment.moments)
+        .filter(|moments| moments.iter().all(|column| column.count <= enrolment.training));
+    if moments.is_some() && found == wanted && (found == 0 || plan.shares_moments()) {
+        return Ok(());
+    }
+    let what = in_file(&enrolment.schema, "moments of features");
+    let expected = format!("{} columns with values of training nodes", wanted / 3);
+    Err(Difference::new(what, expected, format!("{} others", found / 3)))
 }
 
 /// The names of the classes: in the order that is prescribed, otherwise those of all clients by

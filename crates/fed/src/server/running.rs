@@ -5,12 +5,14 @@ use super::preparation::Preparing;
 use super::replies::{Batch, Kind, Outstanding};
 use super::{Event, Next};
 use crate::boost::{Place, Stacked};
+use crate::local_data::parsed_moments;
 use crate::methods::{SenderFacts, ServerRule};
 use crate::observer::ClientRecord;
 use crate::run_context::RunContext;
 use crate::screen::{Form, Refusal, Screen};
 use crate::transport::Arrival;
 use crate::{ClientName, Combination, Error, Message, Result};
+use boostfgl_graph::Moments;
 use boostfgl_nn::{Params, Real};
 use boostfgl_protocol::{Discard, Enrolment, Evaluation, Roster, RunId, Task, Traffic};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -274,15 +276,28 @@ impl<T: Real> Running<T> {
                 *sum = u64::saturating_add(*sum, *n);
             });
         }
+        let moments = self.moments();
         let roster = |client| Roster {
             client: client as u32,
             able: able.clone(),
             classes: self.classes.clone(),
             class_counts: class_counts.clone(),
+            moments: moments.clone(),
         };
         let clients = 0..self.enrolled.len();
         let tasks = clients.map(|client| (client, Task::Begin(roster(client)))).collect();
         Batch { kind: Kind::Begin, tasks }
+    }
+
+    /// The moments of the features of all clients together, combined in client order.
+    fn moments(&self) -> Vec<f64> {
+        let mut all = vec![Moments::default(); self.enrolled[0].moments.len() / 3];
+        for enrolment in &self.enrolled {
+            // They were checked when the client joined.
+            let own = parsed_moments(&enrolment.moments).unwrap_or_default();
+            all.iter_mut().zip(own).for_each(|(sum, own)| *sum = sum.with(own));
+        }
+        all.into_iter().flat_map(Moments::to_numbers).collect()
     }
 
     fn hear_begun(&mut self, batch: Vec<super::replies::Heard<T>>) -> Result<()> {

@@ -6,6 +6,7 @@ mod every;
 mod message_noise;
 mod methods;
 mod oracles;
+mod preparation;
 mod probabilities;
 mod refusals;
 mod resume;

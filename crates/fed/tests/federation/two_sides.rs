@@ -244,6 +244,7 @@ fn models_of_other_shapes_are_refused_whenever_they_arrive() {
         able: vec![true; CLIENTS],
         classes: enrolment.schema.classes.clone(),
         class_counts: vec![],
+        moments: vec![],
     };
     let model = || Some(Model::<f32>::new(0, boostfgl_nn::Params::glorot(&[], 0)));
     let header = Header { run: RunId([1; 16]), round: 0, client: 0 };
@@ -304,6 +305,7 @@ fn enrolments_that_cannot_be_true_are_refused() {
         (|e| e.test += 1_000_000, "training, validation and test nodes among its"),
         (|e| e.group_counts[0] += 1, "counts that add up to"),
         (|e| e.group_counts.clear(), "counts, found 0 counts"),
+        (|e| e.moments = vec![1.0; 3], "moments of features"),
         (|e| e.schema.classes[1] = e.schema.classes[0].clone(), "every class once"),
         (|e| e.schema.classes = (0..2000).map(|c| c.to_string()).collect(), "at most 1024 classes"),
         (|e| e.schema.columns = vec!["x".into()], "names of features"),
@@ -404,18 +406,19 @@ fn a_client_refuses_tasks_that_make_no_sense() {
         (0, able.clone(), vec![1, 2]),
     ] {
         let classes = classes.clone();
-        let roster = Roster { client: client_number, able, classes, class_counts: counts };
+        let roster =
+            Roster { client: client_number, able, classes, class_counts: counts, moments: vec![] };
         let reason = failed(client.handle(Task::Begin(roster)));
         assert!(reason.contains("what the server says about the clients"), "{reason}");
     }
     for list in [&classes[1..], &[], &[&classes[..], &classes[..1]].concat()[..]] {
         let (able, classes) = (able.clone(), list.to_vec());
-        let roster = Roster { client: 0, able, classes, class_counts: vec![] };
+        let roster = Roster { client: 0, able, classes, class_counts: vec![], moments: vec![] };
         let reason = failed(client.handle(Task::Begin(roster)));
         assert!(reason.contains("class"), "{reason}");
     }
     let named = classes.clone();
-    let roster = Roster { client: 0, able, classes, class_counts: vec![] };
+    let roster = Roster { client: 0, able, classes, class_counts: vec![], moments: vec![] };
     assert_eq!(client.handle(Task::Begin(roster.clone())), Reply::Done);
     assert!(failed(client.handle(Task::Begin(roster))).contains("before its first round"));
     let broken = failed(client.handle(Task::Restore(vec![1, 2, 3])));
@@ -424,7 +427,7 @@ fn a_client_refuses_tasks_that_make_no_sense() {
     assert!(failed(client.handle(trial())).contains("after an error"));
     let client = &mut wire.clients[1];
     let able = vec![true; CLIENTS];
-    let roster = Roster { client: 1, able, classes: named, class_counts: vec![] };
+    let roster = Roster { client: 1, able, classes: named, class_counts: vec![], moments: vec![] };
     assert_eq!(client.handle(Task::Begin(roster)), Reply::Done);
     assert!(matches!(client.handle(Task::Exchange(Exchange::Finish)), Reply::Exchanged(_)));
     // SCAFFOLD's clients need its control variate, of the shapes of the model.

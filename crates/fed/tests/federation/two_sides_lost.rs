@@ -155,7 +155,7 @@ fn begun(wire: &mut Wire, number: u32, able: Vec<bool>) {
     let client = &mut wire.clients[number as usize];
     let Reply::Enrolled(enrolment) = client.handle(Task::Enroll) else { panic!() };
     let classes = enrolment.schema.classes;
-    let roster = Roster { client: number, able, classes, class_counts: vec![] };
+    let roster = Roster { client: number, able, classes, class_counts: vec![], moments: vec![] };
     assert_eq!(client.handle(Task::Begin(roster)), Reply::Done);
     let finish = Task::Exchange(boostfgl_protocol::Exchange::Finish);
     assert!(matches!(client.handle(finish), Reply::Exchanged(_)));

@@ -58,6 +58,7 @@ fn every_task() -> Vec<Task<f32>> {
         able: vec![true, false],
         classes: vec!["a".to_owned(), "b".to_owned()],
         class_counts: vec![3, 1],
+        moments: vec![],
     };
     vec![
         Task::Enroll,

@@ -49,6 +49,7 @@ fn federation(method: &'static MethodInfo) -> Federation<f32> {
         aggregation: Default::default(),
         attack: Default::default(),
         transport: Default::default(),
+        moments: Default::default(),
         loss: Default::default(),
         evaluation: String::new(),
         probabilities: false,

@@ -82,6 +82,7 @@ impl<T: Real> Wire<T> for Enrolment {
         Wire::<T>::write(&self.schema, out);
         out.bytes(&self.settings);
         write_numbers(&self.class_counts, out);
+        write_numbers(&self.moments, out);
         write_numbers(&self.group_counts, out);
     }
 
@@ -96,6 +97,7 @@ impl<T: Real> Wire<T> for Enrolment {
             schema: Wire::<T>::read(input)?,
             settings: input.array()?,
             class_counts: read_numbers(input)?,
+            moments: read_numbers(input)?,
             group_counts: read_numbers(input)?,
         })
     }
@@ -290,13 +292,14 @@ impl<T: Real> Update<T> {
     }
 }
 
-/// Bytes of what a method sends in a reply: models, messages, sizes, summaries and the class counts
-/// that some settings need. Losses, seconds
-/// and norms are facts about the training, and count with the frame.
+/// Bytes of what a method sends in a reply: models, messages, sizes, summaries, and the class counts
+/// and moments of features that some settings need. Losses, seconds and norms are facts about the training, and count with the frame.
 pub(super) fn payload<T: Real>(reply: &Reply<T>) -> u64 {
     match reply {
         Reply::Update(update) => update.payload(),
-        Reply::Enrolled(enrolment) => count_bytes(&enrolment.class_counts),
+        Reply::Enrolled(enrolment) => {
+            count_bytes(&enrolment.class_counts) + count_bytes(&enrolment.moments)
+        }
         Reply::Exchanged(Exchanged::Question(Some(question))) => message_bytes(question),
         Reply::Exchanged(Exchanged::Answers(answers)) => answers
             .iter()

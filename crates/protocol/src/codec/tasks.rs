@@ -104,6 +104,7 @@ impl<T: Real> Wire<T> for Roster {
         self.able.iter().for_each(|able| out.bool(*able));
         write_list::<T, _>(&self.classes, out);
         write_numbers(&self.class_counts, out);
+        write_numbers(&self.moments, out);
     }
 
     fn read(input: &mut Reader<'_, T>) -> Result<Self> {
@@ -111,7 +112,7 @@ impl<T: Real> Wire<T> for Roster {
         let clients = input.length(1)?;
         let able = (0..clients).map(|_| input.bool()).collect::<Result<Vec<_>>>()?;
         let (classes, class_counts) = (read_list(input, TEXT)?, read_numbers(input)?);
-        Ok(Self { client, able, classes, class_counts })
+        Ok(Self { client, able, classes, class_counts, moments: read_numbers(input)? })
     }
 }
 
@@ -176,11 +177,11 @@ pub(super) fn read_state<T: Real>(input: &mut Reader<'_, T>) -> Result<Vec<u8>> 
 }
 
 /// Bytes of what a method sends in a task: models and messages of training and exchanges, and the
-/// class counts of all clients. The evaluation of a model is no part of a method.
+/// class counts and moments of all clients. The evaluation of a model is no part of a method.
 pub(super) fn payload<T: Real>(task: &Task<T>) -> u64 {
     match task {
         Task::Train(broadcast) => broadcast.payload(),
-        Task::Begin(roster) => count_bytes(&roster.class_counts),
+        Task::Begin(roster) => count_bytes(&roster.class_counts) + count_bytes(&roster.moments),
         Task::Exchange(Exchange::Answer { questions, .. }) => {
             questions.iter().map(|(_, question)| message_bytes(question)).sum()
         }
@@ -191,8 +192,8 @@ pub(super) fn payload<T: Real>(task: &Task<T>) -> u64 {
     }
 }
 
-/// Bytes of counts.
-pub(super) fn count_bytes(counts: &[u64]) -> u64 {
+/// Bytes of counts or moments.
+pub(super) fn count_bytes<N>(counts: &[N]) -> u64 {
     size_of_val(counts) as u64
 }
 

@@ -51,6 +51,7 @@ fn setup(backbone: &str, boosts: &[Boost]) -> Setup {
         aggregation: Default::default(),
         attack: Default::default(),
         transport: Default::default(),
+        moments: Default::default(),
         loss: Default::default(),
         evaluation: String::new(),
         probabilities: false,

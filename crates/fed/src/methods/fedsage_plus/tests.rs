@@ -77,6 +77,7 @@ fn setup(config: &Config) -> Setup {
         aggregation: Default::default(),
         attack: Default::default(),
         transport: Default::default(),
+        moments: Default::default(),
         loss: Default::default(),
         evaluation: String::new(),
         probabilities: false,
