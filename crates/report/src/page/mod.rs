@@ -1,6 +1,6 @@
 //! The report: one self-contained page from one or more runs.
 //!
-//! Runs of one dataset under one protocol make a [`RunGroup`]. Each group gets the sections of
+//! Runs that make fair pairs are a [`RunGroup`]. Each group gets the sections of
 //! `SECTIONS`, in order. A section is one file that turns a group into charts and tables, or into
 //! nothing if its data were not recorded.
 
@@ -11,8 +11,10 @@ mod comparison;
 mod convergence;
 mod cost;
 mod diagnostics;
+mod differs;
 mod group_scores;
 mod groups;
+mod pairing;
 mod partition;
 mod refused;
 mod run_group;
@@ -49,9 +51,10 @@ type Section = (&'static str, &'static str, fn(&RunGroup) -> Option<String>);
 type Rendered = (&'static str, &'static str, String);
 
 /// The sections of a group, in order.
-const SECTIONS: [Section; 13] = [
+const SECTIONS: [Section; 14] = [
     ("warnings", "Warnings", about::warnings),
     ("verdict", "For whom does it work?", verdict::section),
+    ("differs", "What differs between the runs", differs::section),
     ("about", "What the numbers are about", about::section),
     ("groups", "Groups of nodes", groups::section),
     ("comparison", "Paired differences and ranks", comparison::section),
@@ -197,8 +200,8 @@ impl Report {
         page.text(
             "p",
             &[],
-            "Runs of different datasets or protocols cannot be averaged or compared in pairs. \
-             Each has its own part below.",
+            "A pair of runs is fair only on the same data, partition, split, groups of nodes and \
+             seeds. What differs in one of these has its own part below.",
         );
         let rows: Vec<Vec<String>> = self.run_groups.iter().map(RunGroup::overview).collect();
         page.table(&["dataset", "methods", "what sets it apart"].map(str::to_owned), &rows);
