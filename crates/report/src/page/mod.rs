@@ -20,6 +20,7 @@ mod refused;
 mod run_group;
 mod setup;
 mod sweep;
+mod varied;
 mod verdict;
 mod weights;
 
@@ -75,6 +76,8 @@ pub struct Report {
     /// All datasets of a comparison together.
     pooled: Vec<(crate::Block, String)>,
     sweeps: Vec<Chart>,
+    /// What was varied in comparisons.
+    varied: Vec<Chart>,
     /// Figures of experiments, under their names.
     figures: Vec<(String, Vec<Chart>)>,
     problems: Vec<String>,
@@ -107,6 +110,7 @@ impl Report {
     /// Adds a comparison: one run group per dataset, with the curves of its cells where they were
     /// kept.
     pub fn compare(&mut self, comparison: Comparison, curves: &[(String, Vec<Curve>)]) {
+        self.varied.extend(varied::charts(&comparison));
         let Comparison { base, seeds, methods, datasets, pooled, program, .. } = comparison;
         self.pooled.extend(pooled.map(|block| (block, base.clone())));
         for block in datasets {
@@ -180,6 +184,12 @@ impl Report {
         if self.run_groups.iter().filter(|runs| !runs.views.is_empty()).count() > 1 {
             self.apart(&mut page);
         }
+        if !self.varied.is_empty() {
+            page.text("h2", &[("id", &"varied")], "What was varied");
+            page.raw("<div class=\"charts\">");
+            self.varied.iter().for_each(|chart| page.raw(&chart.html()));
+            page.raw("</div>");
+        }
         self.pooled.iter().for_each(|(block, base)| page.raw(&comparison::pooled(block, base)));
         for (at, (runs, sections)) in self.run_groups.iter().zip(rendered).enumerate() {
             page.raw(&self.run_group(at, runs, sections));
@@ -227,6 +237,9 @@ impl Report {
     /// Links to the sections, or to the groups if there are several.
     fn links(&self, rendered: &[Vec<Rendered>]) -> String {
         let mut page = Markup::default();
+        if !self.varied.is_empty() {
+            page.text("a", &[("href", &"#varied")], "What was varied");
+        }
         if let [only] = rendered {
             only.iter()
                 .for_each(|(id, title, _)| page.text("a", &[("href", &format!("#{id}"))], title));

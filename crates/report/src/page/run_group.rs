@@ -8,6 +8,7 @@ use crate::{
     SeedSummary, Summary, name,
 };
 use boostfgl_fairness::frame::MIN_GROUP;
+use std::collections::BTreeMap;
 
 /// Runs that can be compared in pairs: the same data, partition, split, groups and seeds.
 #[derive(Debug)]
@@ -225,6 +226,7 @@ fn block(dataset: &str, views: &[RunView], labels: &[String]) -> Option<Block> {
             method: summary.method.clone(),
             boost: summary.boost.clone(),
             evaluated: String::new(),
+            settings: BTreeMap::new(),
         });
         let shared = seeds.iter().filter_map(|seed| of_seed(summary, *seed));
         rows.push(shared.map(|seed| cell(seed, summary.peak_rss_mib)).collect());
