@@ -21,7 +21,7 @@ pub(crate) fn details(
     seed: u64,
 ) -> Result<SeedDetails> {
     let protocol = &experiment.config().fed;
-    Ok(SeedDetails {
+    let details = SeedDetails {
         last: round_scores(evaluator, outcome.trace.last.as_ref())?,
         best_val: round_scores(evaluator, outcome.trace.best_val.as_ref())?,
         budget: Some(Budget {
@@ -37,7 +37,9 @@ pub(crate) fn details(
         },
         clients: Vec::new(),
         warnings: find_warnings(experiment, evaluator, partition, outcome, seed)?,
-    })
+        ..SeedDetails::default()
+    };
+    Ok(details.with_validation_of(outcome.round))
 }
 
 /// The scores of a recorded round; `None` if there is none.
@@ -48,7 +50,9 @@ fn round_scores(
     let Some(snapshot) = snapshot else { return Ok(None) };
     let scores = evaluator.evaluate(&snapshot.predictions)?.scores.percent();
     let val_accuracy = snapshot.val_accuracy.map(|accuracy| 100.0 * accuracy);
-    Ok(Some(RoundScores { round: snapshot.round, val_accuracy, scores: Percent(scores.0) }))
+    let val_macro_f1 = evaluator.val_macro_f1(&snapshot.predictions)?.map(|f1| 100.0 * f1);
+    let round = snapshot.round;
+    Ok(Some(RoundScores { round, val_accuracy, val_macro_f1, scores: Percent(scores.0) }))
 }
 
 fn split(experiment: &Experiment, partition: &Partition, seed: u64) -> Result<SplitUsed> {

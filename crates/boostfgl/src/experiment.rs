@@ -1,7 +1,7 @@
 //! One method on one dataset over several seeds.
 
 use crate::builder::ExperimentBuilder;
-use crate::config::{Checked, Config};
+use crate::config::{Assignment, Checked, Config, DataSection};
 use crate::{Data, Error, Result, fingerprint, memory};
 use boostfgl_fairness::Evaluation;
 use boostfgl_fairness::diagnostics::{Diagnosis, DiagnosticKind, Settings};
@@ -165,6 +165,20 @@ impl Experiment {
             ));
         }
         Ok(self.sharing(config))
+    }
+
+    /// The same data under other values of some keys. Features may be scaled in another way if they
+    /// are as published so far.
+    ///
+    /// # Errors
+    /// If a value has the wrong type or is out of range, or the features were scaled already.
+    pub fn with_settings(&self, settings: &[Assignment]) -> Result<Self> {
+        let config = self.config.with(settings)?;
+        if config.data == self.config.data || self.config.data != DataSection::default() {
+            return self.with_config(config);
+        }
+        let graph = Arc::new(self.graph().clone().scaled(config.data.features));
+        Ok(Self { graph, ..self.sharing(config) })
     }
 
     fn sharing(&self, config: Checked<Config>) -> Self {

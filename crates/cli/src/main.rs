@@ -7,6 +7,7 @@
 
 mod args;
 mod commands;
+mod comparison_folder;
 #[cfg(test)]
 mod documented;
 mod output;

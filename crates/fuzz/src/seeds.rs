@@ -282,6 +282,7 @@ fn contender(name: &str) -> Contender {
         method: name.to_owned(),
         boost: Vec::new(),
         evaluated: "global".to_owned(),
+        settings: Default::default(),
     }
 }
 

@@ -8,6 +8,13 @@ use serde::{Deserialize, Serialize};
 /// them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SeedDetails {
+    /// Accuracy of the reported round on validation nodes in percent, if there are any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub val_accuracy: Option<f64>,
+    /// Macro-F1 of the reported round on validation nodes in percent; left out where predictions
+    /// stay with the clients.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub val_macro_f1: Option<f64>,
     /// The last round and its scores.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<RoundScores>,
@@ -79,6 +86,10 @@ pub struct RoundScores {
     pub round: usize,
     /// Its accuracy on validation nodes in percent, if there are any.
     pub val_accuracy: Option<f64>,
+    /// Its macro-F1 on validation nodes in percent; left out where predictions stay with the
+    /// clients.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub val_macro_f1: Option<f64>,
     /// The headline metrics in their three readings.
     #[serde(flatten)]
     pub scores: Percent<Scores>,
@@ -94,6 +105,18 @@ pub struct Budget {
     pub epochs: usize,
     /// Rounds that the method added, of one epoch each.
     pub added_rounds: usize,
+}
+
+impl SeedDetails {
+    /// Takes the validation scores of the reported round from those of the recorded rounds.
+    #[must_use]
+    pub fn with_validation_of(mut self, round: usize) -> Self {
+        let mut recorded = self.last.iter().chain(&self.best_val);
+        if let Some(found) = recorded.find(|recorded| recorded.round == round) {
+            (self.val_accuracy, self.val_macro_f1) = (found.val_accuracy, found.val_macro_f1);
+        }
+        self
+    }
 }
 
 impl Budget {

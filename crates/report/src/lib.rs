@@ -59,6 +59,7 @@ pub use client_table::ClientTable;
 pub use comparison::{
     Block, BlockRow, Cell, CellCost, CellRecord, CellStore, Comparison, ComparisonView, Contender,
     CostSummary, Courses, Difference, Measured, MetricSummary, Metrics, Outcome, StoredCell,
+    Varied, VariedSettings,
 };
 pub use details::{
     Budget, ClientSummary, MinorityUsed, Neighbours, RoundScores, SeedDetails, SplitOrigin,

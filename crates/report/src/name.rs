@@ -91,16 +91,27 @@ impl Summary {
     }
 }
 
-/// Labels of runs in one table: short where that is unambiguous, else with the changed settings.
+/// Labels of runs in one table: the name that the user gave, or the method with the changed settings
+/// that not all runs share. All changed settings are named where that is still ambiguous.
 pub fn distinct_labels<'a>(runs: impl IntoIterator<Item = &'a Summary>) -> Vec<String> {
     let runs: Vec<&Summary> = runs.into_iter().collect();
-    let short: Vec<String> = runs.iter().map(|run| run.called_alone()).collect();
+    let mut short = Vec::with_capacity(runs.len());
+    for run in &runs {
+        let own: Vec<String> =
+            run.changed.iter().filter(|change| !shared(change, &runs)).cloned().collect();
+        short.push(run.name.clone().unwrap_or_else(|| composed(&run.label(), &own)));
+    }
     let mut labels = Vec::with_capacity(runs.len());
     for (run, label) in runs.iter().zip(&short) {
         let is_unique = short.iter().filter(|other| *other == label).count() == 1;
         labels.push(if is_unique { label.clone() } else { run.called() });
     }
     labels
+}
+
+/// Whether all runs have a changed setting.
+fn shared(change: &String, runs: &[&Summary]) -> bool {
+    runs.iter().all(|run| run.changed.contains(change))
 }
 
 #[cfg(test)]

@@ -285,7 +285,7 @@ mod tests {
     fn scores(round: usize, accuracy: f64) -> Option<RoundScores> {
         let accuracy = Readings { pooled: Some(accuracy), ..Readings::default() };
         let scores = Scores { accuracy, ..Scores::default() }.percent();
-        Some(RoundScores { round, val_accuracy: None, scores })
+        Some(RoundScores { round, val_accuracy: None, val_macro_f1: None, scores })
     }
 
     fn details(best: f64, classes: &[&str]) -> SeedDetails {

@@ -11,6 +11,7 @@ fn contender(label: &str) -> Contender {
         method: label.into(),
         boost: Vec::new(),
         evaluated: "global".into(),
+        settings: Default::default(),
     }
 }
 

@@ -20,7 +20,7 @@ pub(super) fn details(
 ) -> Result<SeedDetails> {
     let reported = trace.reported.clone().unwrap_or_default();
     let evaluation = scoring.evaluate(&reported)?;
-    Ok(SeedDetails {
+    let details = SeedDetails {
         last: round_scores(scoring, trace.last.as_ref())?,
         best_val: round_scores(scoring, trace.best_val.as_ref())?,
         budget: Some(Budget {
@@ -33,14 +33,16 @@ pub(super) fn details(
         homophily: Neighbours::Local,
         clients: clients(scoring, &evaluation),
         warnings: find_warnings(config, scoring, trace, (&reported, seed))?,
-    })
+        ..SeedDetails::default()
+    };
+    Ok(details.with_validation_of(reported.round))
 }
 
 fn round_scores(scoring: &Scoring, round: Option<&CountedRound>) -> Result<Option<RoundScores>> {
     let Some(counted) = round else { return Ok(None) };
     let scores = scoring.evaluate(counted)?.scores.percent();
     let val_accuracy = counted.val_accuracy.map(|accuracy| 100.0 * accuracy);
-    Ok(Some(RoundScores { round: counted.round, val_accuracy, scores }))
+    Ok(Some(RoundScores { round: counted.round, val_accuracy, val_macro_f1: None, scores }))
 }
 
 fn split_used(scoring: &Scoring, source: SplitOrigin) -> SplitUsed {

@@ -1,5 +1,6 @@
 //! Layers of values, and the source of each value.
 
+use super::assignment::parse_value;
 use super::dotted::{empty_tables, get, insert, leaves, merge};
 use super::lines::{at_line, line_of, offset_of};
 use super::lookup::{check_key, full_path, in_plain_words, is_known, unknown_key};
@@ -149,13 +150,7 @@ impl Layers {
                 reason: "expected key=value, found no `=`".into(),
             });
         };
-        let value = value.trim();
-        // `nan` and `inf` are numbers in TOML, and words where they name an attack.
-        let word = full_path(key.trim()).is_some_and(|path| path == "attack.kind");
-        let parsed =
-            toml::from_str::<Table>(&format!("v = {value}")).ok().and_then(|mut t| t.remove("v"));
-        let parsed = parsed.filter(|value| !(word && value.is_float()));
-        self.set(key.trim(), parsed.unwrap_or_else(|| Value::String(value.to_owned())), &flag)
+        self.set(key.trim(), parse_value(key, value), &flag)
     }
 
     /// The configuration, and where each of its values came from.

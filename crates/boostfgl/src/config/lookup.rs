@@ -5,6 +5,9 @@ use super::{Key, keys};
 use boostfgl_graph::nearest;
 use toml::{Table, Value};
 
+/// Customary abbreviations of keys.
+const ABBREVIATED: [(&str, &str); 1] = [("lr", "optimizer.learning_rate")];
+
 /// Whether the configuration has a key of this path.
 pub(super) fn is_known(path: &str) -> bool {
     paths().any(|known| known == path)
@@ -16,6 +19,9 @@ pub(super) fn is_known(path: &str) -> bool {
 pub(super) fn full_path(key: &str) -> Option<String> {
     if is_known(key) {
         return Some(key.to_owned());
+    }
+    if let Some((_, path)) = ABBREVIATED.iter().find(|(short, _)| *short == key) {
+        return Some((*path).to_owned());
     }
     let (special, others): (Vec<&str>, Vec<&str>) = ending_in(key)
         .partition(|path| path.starts_with("methods.") || path.starts_with("attack."));

@@ -4,6 +4,7 @@
 //! TOML file, flags, `--set key=value`. Unknown keys are errors that name the nearest known one.
 //! [`Config::checked`] checks every range, and only a [`Checked`] configuration can run.
 
+mod assignment;
 mod changed;
 mod checked;
 mod dotted;
@@ -13,6 +14,7 @@ mod lines;
 mod lookup;
 mod renamed;
 
+pub use assignment::Assignment;
 pub use checked::Checked;
 pub use keys::{Key, keys, values};
 pub use layers::{Layers, Source, without_effect};

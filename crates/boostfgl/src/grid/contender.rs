@@ -1,10 +1,11 @@
 //! The list of methods to compare, such as `fedavg,fedgta,fedgta+all`.
 
 use super::Stacked;
+use crate::config::Assignment;
 use crate::{Error, Result};
 use boostfgl_fed::boost::Boost;
 use boostfgl_fed::methods::{self, Layout, METHODS, MethodInfo};
-use boostfgl_report::Contender;
+use boostfgl_report::{Contender, name};
 
 /// Reads a list such as `fedavg,fedgta+all,fedavg+node+model`; `all` means every method.
 ///
@@ -51,13 +52,18 @@ pub fn contenders(list: &str, boosts: Option<&[Boost]>) -> Result<Vec<Stacked>> 
     Ok(found)
 }
 
-/// The place of `item` among the contenders, written as in the list or as tables name it.
+/// The place of `item` among the contenders, written as in the list or as tables name it. A method
+/// alone is the first of its settings.
 ///
 /// # Errors
 /// If it is unknown, or not among them.
 pub fn find(item: &str, boosts: Option<&[Boost]>, among: &[Stacked]) -> Result<usize> {
+    if let Some(at) = among.iter().position(|other| other.label() == item) {
+        return Ok(at);
+    }
     let wanted = stacked(item, boosts)?;
-    among.iter().position(|other| other.same(&wanted)).ok_or_else(|| {
+    let is_wanted = |other: &Stacked| other.under(&[]).same(&wanted);
+    among.iter().position(is_wanted).ok_or_else(|| {
         let labels: Vec<String> = among.iter().map(Stacked::label).collect();
         let reason =
             format!("expected one of the methods compared ({}), found `{item}`", labels.join("; "));
@@ -80,15 +86,37 @@ impl Stacked {
         let mut boosts = boosts.unwrap_or_else(|| method.boosts.to_vec());
         boosts.sort_unstable();
         boosts.dedup();
-        Self { method, boosts }
+        Self { method, boosts, settings: Vec::new() }
     }
 
-    fn same(&self, other: &Self) -> bool {
-        self.method.name == other.method.name && self.boosts == other.boosts
+    pub(super) fn same(&self, other: &Self) -> bool {
+        self.method.name == other.method.name
+            && self.boosts == other.boosts
+            && self.settings == other.settings
     }
 
-    /// Its name in tables: the method alone if it has its default boosts, else with them.
+    /// Whether a setting has an effect on it.
+    pub(super) fn is_changed_by(&self, setting: &Assignment) -> bool {
+        let boosts: Vec<&str> = self.boosts.iter().map(|boost| boost.name()).collect();
+        setting.concerns(self.method.name, &boosts)
+    }
+
+    /// The same method under those of the settings that have an effect on it.
+    #[must_use]
+    pub fn under(&self, settings: &[Assignment]) -> Self {
+        let settings = settings.iter().filter(|setting| self.is_changed_by(setting));
+        Self { settings: settings.cloned().collect(), ..self.clone() }
+    }
+
+    /// Its name in tables: the method alone if it has its default boosts, else with them; then its
+    /// settings.
     pub fn label(&self) -> String {
+        let settings: Vec<String> = self.settings.iter().map(Assignment::named).collect();
+        name::composed(&self.method_label(), &settings)
+    }
+
+    /// Its name without settings.
+    pub fn method_label(&self) -> String {
         let mut own = self.method.boosts.to_vec();
         own.sort_unstable();
         let boosts: Vec<&str> = self.boosts.iter().map(|boost| boost.name()).collect();
@@ -107,6 +135,11 @@ impl Stacked {
             method: self.method.name.to_owned(),
             boost: self.boosts.iter().map(|boost| boost.name().to_owned()).collect(),
             evaluated: evaluated_model(self.method).to_owned(),
+            settings: self
+                .settings
+                .iter()
+                .map(|setting| (setting.key().to_owned(), setting.shown()))
+                .collect(),
         }
     }
 }

@@ -9,14 +9,19 @@
 //! another method, runs only the cells that are missing. Cells do not depend on each other, so
 //! results are the same for any number of threads.
 
+mod axes;
+mod blocks;
 mod contender;
 mod detail;
 pub mod identity;
 mod schedule;
 
+pub use axes::{Axes, Axis, under};
+pub use blocks::Blocks;
 pub use boostfgl_report::{CellRecord, CellStore, StoredCell};
 pub use contender::{contenders, find};
 
+use crate::config::Assignment;
 use crate::{Error, Experiment, Result, memory};
 use boostfgl_fairness::diagnostics::DiagnosticKind;
 use boostfgl_fed::boost::Boost;
@@ -32,6 +37,8 @@ pub struct Stacked {
     pub method: &'static MethodInfo,
     /// The boosts that are on, in order, each once.
     pub boosts: Vec<Boost>,
+    /// The keys that are varied, with their values; none of them without an effect on the method.
+    pub settings: Vec<Assignment>,
 }
 
 /// Datasets × methods × seeds.
@@ -108,6 +115,19 @@ impl Grid {
     /// If a list is empty, two datasets have the same name, their seeds differ, a method's
     /// configuration is out of range, or a dataset cannot be trained on.
     pub fn new(datasets: &[Experiment], stacked: Vec<Stacked>) -> Result<Self> {
+        Self::of_blocks(datasets, vec![String::new(); datasets.len()], stacked)
+    }
+
+    /// Like [`Grid::new`] with datasets of which some are variants, each with a name: the same data
+    /// under other partitions or splits.
+    ///
+    /// # Errors
+    /// As [`Grid::new`].
+    pub fn of_blocks(
+        datasets: &[Experiment],
+        variants: Vec<String>,
+        stacked: Vec<Stacked>,
+    ) -> Result<Self> {
         let Some(first) = datasets.first().filter(|_| !stacked.is_empty()) else {
             return Err(Error::usage(
                 "compare",
@@ -118,7 +138,10 @@ impl Grid {
         let seeds = first.config().seeds.clone();
         for (at, dataset) in datasets.iter().enumerate() {
             let name = dataset.graph().name();
-            if datasets[..at].iter().any(|other| other.graph().name() == name) {
+            let twice = |other: usize| {
+                datasets[other].graph().name() == name && variants[other] == variants[at]
+            };
+            if (0..at).any(twice) {
                 let reason = format!("expected every dataset once, found two called `{name}`");
                 return Err(Error::usage("DATA", reason, "Leave one out, or rename its file."));
             }
@@ -131,7 +154,6 @@ impl Grid {
             }
             dataset.check_inputs()?;
         }
-        let variants = vec![String::new(); datasets.len()];
         Self::of_variants(datasets, variants, stacked)
     }
 
@@ -253,7 +275,7 @@ impl Grid {
     }
 
     /// The dataset of a block, and its variant if there are several.
-    fn block_name(&self, block: usize) -> String {
+    pub fn block_name(&self, block: usize) -> String {
         let name =
             self.experiments[block].first().map_or("", |experiment| experiment.graph().name());
         match self.variants[block].as_str() {
@@ -319,10 +341,9 @@ impl Grid {
     ) -> Comparison {
         let mut outcomes = outcomes.into_iter();
         let mut datasets = Vec::with_capacity(self.experiments.len());
-        for methods in &self.experiments {
-            let name = methods.first().map_or("", |experiment| experiment.graph().name());
+        for (block, methods) in self.experiments.iter().enumerate() {
             let rows = methods.iter().map(|method| self.row(method, threads, &mut outcomes));
-            datasets.push((name.to_owned(), rows.collect()));
+            datasets.push((self.block_name(block), rows.collect()));
         }
         Comparison::new(
             base,
@@ -336,7 +357,15 @@ impl Grid {
 /// Every method of `stacked` on the data of `base`.
 fn with_methods(base: &Experiment, stacked: &[Stacked]) -> Result<Vec<Experiment>> {
     let methods = stacked.iter();
-    methods.map(|one| base.with_method(one.method.name, Some(one.boosts.clone()))).collect()
+    methods
+        .map(|one| {
+            let experiment = base.with_method(one.method.name, Some(one.boosts.clone()))?;
+            match one.settings.as_slice() {
+                [] => Ok(experiment),
+                settings => experiment.with_settings(settings),
+            }
+        })
+        .collect()
 }
 
 /// A cell to run.

@@ -3,7 +3,8 @@
 use crate::config::HomophilyGraph;
 use crate::{Experiment, Result};
 use boostfgl_fairness::diagnostics::Subject;
-use boostfgl_fairness::{Evaluation, Question};
+use boostfgl_fairness::metrics::MacroF1;
+use boostfgl_fairness::{Classes, Confusion, Evaluation, Metric as _, Question};
 use boostfgl_graph::groups::{Groups, node_homophily};
 use boostfgl_graph::{Graph, Role};
 use boostfgl_partition::Partition;
@@ -74,6 +75,16 @@ impl<'a> Evaluator<'a> {
             heterophilous: &self.groups.heterophilous,
         };
         Ok(question.evaluate()?)
+    }
+
+    /// Macro-F1 of predictions over all classes on the validation nodes with a label; `None`
+    /// without any.
+    pub(crate) fn val_macro_f1(&self, predictions: &[u32]) -> Result<Option<f64>> {
+        let labels = self.graph.labels();
+        let nodes = self.partition.split().nodes(Role::Val);
+        let pairs = nodes.filter_map(|v| Some((labels.get(v)?, predictions[v])));
+        let confusion = Confusion::from_pairs(self.graph.classes(), pairs)?;
+        Ok(MacroF1::EXACT.compute(&confusion, Classes::All).filter(|_| confusion.total() > 0))
     }
 }
 

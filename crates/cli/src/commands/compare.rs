@@ -1,13 +1,11 @@
 //! `boostfgl compare`.
 
-use super::run::unusable;
 use crate::args::{PrintFlags, ProtocolFlags, ResourceFlags};
-use crate::output;
 use crate::progress::Cells;
+use crate::{comparison_folder, output};
 use anyhow::Result;
-use boostfgl::disk::Checksums;
-use boostfgl::grid::{self, CellStore, GridOutcome, Resources};
-use boostfgl::report::{Comparison, RunFolder, Style, name, write_atomic};
+use boostfgl::grid::{self, Axes, Blocks, CellStore, GridOutcome, Resources};
+use boostfgl::report::{RunFolder, Varied};
 use boostfgl::sources::Sources;
 use boostfgl::{Checked, Config, Error, Experiment, Grid};
 use clap::{Args, ValueEnum};
@@ -33,6 +31,10 @@ use std::path::{Path, PathBuf};
 ///   boostfgl compare cora citeseer --methods all --seeds 10   every method on two datasets
 ///   boostfgl compare cora --methods fedavg,fedavg+node,fedavg+all --base fedavg
 ///                                                             what each boost adds
+///   boostfgl compare cora --methods fedavg,moon --vary lr=0.005,0.01,0.02
+///                                                             a curve over learning rates
+///   boostfgl compare cora --methods fedavg --vary hidden=16,64 --vary backbone=gcn,sage
+///                                                             a heat map of two keys
 ///   boostfgl compare cora --format latex > table.tex          a table for a paper
 #[derive(Debug, Args)]
 #[command(
@@ -51,6 +53,15 @@ pub(crate) struct Compare {
     /// which show what federated training gains and what is left to gain.
     #[arg(long, short, value_name = "METHODS", default_value = "fedavg,boostfgl,isolated,central")]
     methods: String,
+
+    /// Vary a key: every value, and with several --vary every combination, is a row
+    ///
+    /// KEY is any key of `boostfgl config show`, also by its last part (lr is learning_rate). One
+    /// key gives a curve per method with a band over seeds, two give a heat map per method, in
+    /// report.html and comparison-varied.csv. Keys of partition, split and groups make blocks of
+    /// their own, since runs with other values of them are no pairs.
+    #[arg(long, value_name = "KEY=VALUE,VALUE")]
+    vary: Vec<String>,
 
     /// The method that the others are compared with [default: the first]
     #[arg(long, value_name = "METHOD")]
@@ -95,15 +106,22 @@ impl Compare {
         // Checks the number of threads; cells then run in pools of their own.
         let pool = self.resources.pool()?;
         let configs = self.configs()?;
+        let axes = Axes::parse(&self.vary)?;
+        axes.check(&configs[0])?;
+        let keys = axes.keys();
+        let (of_pairs, of_blocks) = axes.divided();
         let boosts = configs[0].boosts.as_deref();
         let stacked = grid::contenders(&self.methods, boosts)?;
+        let stacked = grid::under(&stacked, &of_pairs.combinations())?;
         let base = self.base.as_deref().map_or(Ok(0), |base| grid::find(base, boosts, &stacked))?;
         let (datasets, flaws) = self.load(configs, &pool)?;
         let names: Vec<String> = datasets.iter().map(|d| d.graph().name().to_owned()).collect();
+        let Blocks { experiments, variants, settings } =
+            pool.install(|| Blocks::new(&datasets, &of_blocks))?;
         // `examined` stores the curves of each cell, which the report shows.
-        let grid = pool.install(|| Grid::new(&datasets, stacked))?.examined(&[]);
-        let folder = self.folder(&names)?;
-        write_configs(&folder, &datasets)?;
+        let grid = pool.install(|| Grid::of_blocks(&experiments, variants, stacked))?.examined(&[]);
+        let folder = comparison_folder::prepare(self.out.as_deref(), "compare", &names)?;
+        comparison_folder::write_configs(&folder, &datasets)?;
         let store = CellStore::open(&folder).map_err(Error::from)?;
         let threads = NonZeroUsize::new(pool.current_num_threads()).unwrap_or(NonZeroUsize::MIN);
         drop(pool);
@@ -111,14 +129,17 @@ impl Compare {
             "finished cells are saved; the same command continues with the rest",
         );
         let mut progress = Cells::new(self.printing.quiet);
-        let outcome = grid.run(base, Resources { threads, memory }, &store, &mut progress)?;
+        let mut outcome = grid.run(base, Resources { threads, memory }, &store, &mut progress)?;
         drop(progress);
-        write_all(&folder, &outcome.comparison)?;
+        if !keys.is_empty() {
+            outcome.comparison = outcome.comparison.with_varied(Varied { keys, blocks: settings });
+        }
+        comparison_folder::write_all(&folder, &outcome.comparison, &[])?;
         let report =
             Sources::find(std::slice::from_ref(&folder), boostfgl_reproduce::NAMES)?.report();
-        write_report(&folder, &report.html())?;
+        comparison_folder::write_report(&folder, &report.html())?;
         self.print(&outcome, &folder, &flaws)?;
-        complete(&outcome)
+        comparison_folder::complete(&outcome.comparison, outcome.cells)
     }
 
     /// The configuration of each dataset; they differ only in what the dataset's protocol sets.
@@ -185,33 +206,6 @@ impl Compare {
         Ok((datasets, flaws))
     }
 
-    /// The folder: a new or empty one, or that of an earlier comparison.
-    fn folder(&self, names: &[String]) -> Result<PathBuf> {
-        let folder = self.out.clone().unwrap_or_else(|| {
-            let names: Vec<String> = names.iter().map(|name| name::folder(name)).collect();
-            Path::new("runs").join(format!("compare-{}", names.join("-")))
-        });
-        if folder.exists() && !folder.join(CellStore::FOLDER).is_dir() {
-            let first = folder.read_dir().and_then(|mut entries| entries.next().transpose());
-            let first =
-                first.map_err(|error| unusable(boostfgl::report::Error::io(&folder, error)))?;
-            if let Some(first) = first {
-                let found = first.file_name().to_string_lossy().into_owned();
-                let reason = format!(
-                    "expected an empty folder or an earlier comparison, found `{found}` in it"
-                );
-                return Err(Error::usage(
-                    folder.display().to_string(),
-                    reason,
-                    "Choose another folder with --out.",
-                )
-                .into());
-            }
-        }
-        boostfgl::disk::create_dir_all(&folder).map_err(unusable)?;
-        Ok(folder)
-    }
-
     fn print(&self, outcome: &GridOutcome, folder: &Path, flaws: &[&str]) -> Result<()> {
         let comparison = &outcome.comparison;
         let text = match if self.printing.json { Format::Json } else { self.format } {
@@ -233,49 +227,4 @@ impl Compare {
         };
         output::print(&text)
     }
-}
-
-/// Writes the resolved configuration of each dataset to config/.
-fn write_configs(folder: &Path, datasets: &[Experiment]) -> Result<()> {
-    let configs = folder.join("config");
-    boostfgl::disk::create_dir_all(&configs).map_err(unusable)?;
-    for dataset in datasets {
-        let path = configs.join(format!("{}.toml", name::folder(dataset.graph().name())));
-        write_atomic(path, dataset.config().to_toml().as_bytes()).map_err(Error::from)?;
-    }
-    Ok(())
-}
-
-/// Writes the comparison in every form.
-fn write_all(folder: &Path, comparison: &Comparison) -> Result<()> {
-    let forms = [
-        ("comparison.txt", comparison.text(Style::Plain)),
-        ("comparison.md", comparison.markdown()),
-        ("comparison.csv", comparison.csv()),
-        ("comparison-summary.csv", comparison.summary_csv()),
-        ("comparison.tex", comparison.latex()),
-        (Comparison::FILE, comparison.to_json()),
-    ];
-    // Removed first: old checksums must never describe new files.
-    Checksums::remove(folder).map_err(Error::from)?;
-    for (name, text) in &forms {
-        write_atomic(folder.join(name), text.as_bytes()).map_err(Error::from)?;
-    }
-    let sums =
-        Checksums::of(folder, forms.iter().map(|(name, _)| *name)).and_then(|sums| sums.write());
-    Ok(sums.map_err(Error::from)?)
-}
-
-/// Writes the report and its line in the checksums of the comparison.
-fn write_report(folder: &Path, html: &str) -> Result<()> {
-    let written = Checksums::replace(&folder.join(RunFolder::REPORT), html.as_bytes(), true);
-    Ok(written.map_err(Error::from)?)
-}
-
-/// An error if a cell failed: the tables are printed, but they are incomplete.
-fn complete(outcome: &GridOutcome) -> Result<()> {
-    let failures = outcome.comparison.failures();
-    let Some((dataset, label, seed, message)) = failures.first() else { return Ok(()) };
-    let first = format!("{label} on {dataset}, seed {seed}: {message}");
-    Err(Error::Incomplete { failed: failures.len(), cells: outcome.cells, first }.into())
 }

@@ -329,7 +329,7 @@ pub(super) fn write_report(runs: &[FinishedRun], together: Option<&Path>) -> Res
 
 /// A folder that cannot be created is a mistake in the command, unlike a disk that fills up during
 /// the run.
-pub(super) fn unusable(error: impl Into<boostfgl::report::Error>) -> Error {
+pub(crate) fn unusable(error: impl Into<boostfgl::report::Error>) -> Error {
     unusable_in(error, None)
 }
 

@@ -21,4 +21,5 @@ mod reproduce;
 mod resume;
 mod run;
 mod serve;
+mod vary;
 mod verdicts;

@@ -141,6 +141,44 @@ fn runs_with_other_protocols_are_shown_apart_with_the_reason() {
     assert!(!html.contains("Paired differences"), "nothing is compared");
 }
 
+#[test]
+fn runs_that_differ_in_a_setting_are_paired_and_the_setting_is_named() {
+    let place = Place::new();
+    let runs = [("a", "fedavg --set learning_rate=0.01"), ("b", "moon --set learning_rate=0.02")];
+    for (out, method) in runs {
+        place.ok(&format!("run {TINY} --seeds 2 --method {method} --quiet --out {out}")
+            .replace("--seeds 1 ", ""));
+    }
+    place.ok("report a b --out both.html");
+    let html = place.read("both.html");
+    check_page(&html);
+    for wanted in [
+        "Paired differences",
+        "What differs between the runs",
+        "The runs differ in optimizer.learning_rate.",
+        "fedavg, learning_rate=0.01",
+        "moon, learning_rate=0.02",
+    ] {
+        assert!(html.contains(wanted), "{wanted}");
+    }
+    assert!(!html.contains("Shown apart"));
+}
+
+#[test]
+fn runs_without_a_common_seed_are_shown_apart() {
+    let place = Place::new();
+    for (out, seeds) in [("a", "3,"), ("b", "4,"), ("c", "3,4")] {
+        let command = format!("run {TINY} --method fedavg --quiet --out {out}");
+        place.ok(&command.replace("--seeds 1", &format!("--seeds {seeds}")));
+    }
+    place.ok("report a b --out apart.html");
+    let html = place.read("apart.html");
+    assert!(html.contains("Shown apart") && html.contains("seeds = 4"), "the seeds are named");
+    place.ok("report a c --out paired.html");
+    let html = place.read("paired.html");
+    assert!(!html.contains("Shown apart") && html.contains("Paired differences"));
+}
+
 /// Data of the same name are distinguished by their fingerprint.
 #[test]
 fn runs_on_changed_data_are_shown_apart() {

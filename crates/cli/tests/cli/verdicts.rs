@@ -122,6 +122,13 @@ fn last_and_best_round_are_recorded_and_the_table_names_its_round() {
     assert_eq!(seed["last"]["accuracy"], seed["accuracy"]);
     // The best round is one of AdaFGL's own: before them the model is FedAvg's.
     assert!(seed["best_val"]["round"].as_u64().unwrap() > 6, "{seed}");
+    for key in ["val_accuracy", "val_macro_f1"] {
+        assert!(seed[key].as_f64().unwrap() > 0.0, "{key}: {seed}");
+        assert_eq!(seed[key], seed["last"][key], "{key} of the reported round");
+        assert!(seed["best_val"][key].is_number(), "{key}: {seed}");
+    }
+    let best = seed["best_val"]["val_accuracy"].as_f64().unwrap();
+    assert!(best >= seed["val_accuracy"].as_f64().unwrap(), "{seed}");
     let done = place.ok(&format!("{run} --set report=best-val --out b"));
     assert!(done.stdout.contains("the best on validation ("), "{}", done.stdout);
     let chosen = &place.json("b/summary.json")["seeds"][0];

@@ -34,7 +34,7 @@ impl PlotArea {
     }
 
     /// Draws the title of the y axis, upwards along the left border.
-    fn name_y(self, drawing: &mut Markup, y: &str) {
+    pub(super) fn name_y(self, drawing: &mut Markup, y: &str) {
         let (left, middle) = (11.0, f64::midpoint(self.top, self.bottom));
         let rotation = format!("rotate(-90 {} {})", place(left), place(middle));
         let attributes: &Attributes<'_> = &[
@@ -52,7 +52,7 @@ impl PlotArea {
     }
 
     /// Draws horizontal grid lines with the tick labels of the y axis.
-    fn grid(self, drawing: &mut Markup, ys: Scale) {
+    pub(super) fn grid(self, drawing: &mut Markup, ys: Scale) {
         let ticks = ys.ticks(5);
         for &tick in &ticks {
             let at = ys.at(tick);

@@ -92,6 +92,12 @@ impl Comparison {
              pairs."
                 .to_owned(),
         ];
+        if !self.varied.is_none() {
+            notes.push(format!(
+                "Varied: {}. Every value is a row; a method that a key has no effect on has one row.",
+                self.varied.keys.join(", ")
+            ));
+        }
         let evaluated: BTreeSet<&str> = self.methods.iter().map(|m| m.evaluated.as_str()).collect();
         if evaluated.len() > 1 {
             notes.push(

@@ -1,6 +1,6 @@
 //! A comparison of the methods of an experiment, from its result file alone.
 
-use super::{Cell, CellCost, Comparison, Contender, Measured, Outcome};
+use super::{Cell, CellCost, Comparison, Contender, Measured, Outcome, VariedSettings};
 use crate::{OVER_BUDGET, ResultRow, Results};
 use boostfgl_fairness::{GroupSizes, Percent, Readings, Scores};
 
@@ -32,7 +32,13 @@ impl Comparison {
 
 /// A method of which results have only the label.
 fn contender(label: String) -> Contender {
-    Contender { method: label.clone(), label, boost: Vec::new(), evaluated: String::new() }
+    Contender {
+        method: label.clone(),
+        label,
+        boost: Vec::new(),
+        evaluated: String::new(),
+        settings: VariedSettings::new(),
+    }
 }
 
 /// The cells of a method on a dataset, one per seed.

@@ -18,6 +18,7 @@ mod documents;
 mod from_results;
 mod grid;
 mod tables;
+mod varied;
 mod view;
 
 pub use analysis::{Block, BlockRow, CostSummary, Difference, MetricSummary};
@@ -26,6 +27,8 @@ pub use cell::{Cell, CellCost, Measured, Outcome};
 pub use cells::{CellRecord, CellStore, StoredCell};
 pub(crate) use csv::state;
 pub use grid::Metrics;
+pub(crate) use varied::Spot;
+pub use varied::{Varied, VariedSettings};
 pub use view::{ComparisonView, Courses};
 
 use crate::Result;
@@ -44,6 +47,9 @@ pub struct Contender {
     pub boost: Vec<String>,
     /// Which model is evaluated, in a word: global, personal, central.
     pub evaluated: String,
+    /// The values of the keys that were varied and have an effect on it; left out without any.
+    #[serde(default, skip_serializing_if = "VariedSettings::is_empty")]
+    pub settings: VariedSettings,
 }
 
 /// Methods side by side.
@@ -64,6 +70,9 @@ pub struct Comparison {
     pub methods: Vec<Contender>,
     /// One block per dataset.
     pub datasets: Vec<Block>,
+    /// What was varied; left out where nothing was.
+    #[serde(default, skip_serializing_if = "Varied::is_none")]
+    pub varied: Varied,
     /// All pairs of dataset and seed together, if there are several datasets.
     pub pooled: Option<Block>,
 }
@@ -76,12 +85,13 @@ impl Comparison {
     pub const FILE: &str = "comparison.json";
 
     /// The other files in the folder: the same comparison in other formats.
-    pub const FORMS: [&str; 5] = [
+    pub const FORMS: [&str; 6] = [
         "comparison.txt",
         "comparison.md",
         "comparison.csv",
         "comparison-summary.csv",
         "comparison.tex",
+        "comparison-varied.csv",
     ];
 
     /// Computes a comparison with method number `base`. `datasets` holds, for each dataset, one
@@ -111,6 +121,7 @@ impl Comparison {
             base: methods[base].label.clone(),
             seeds,
             datasets: blocks,
+            varied: Varied::default(),
             // The cells are stored with their datasets already.
             pooled: pooled.map(Block::without_cells),
             methods,

@@ -76,9 +76,11 @@ fn courses(folder: &Path, comparison: &Comparison) -> Courses {
 fn curve(dataset: &str, row: &BlockRow, records: &[CellRecord]) -> Curve {
     let mut seeds = Vec::new();
     for cell in &row.cells {
-        let record = records.iter().find(|record| {
-            record.dataset == dataset && record.method == row.label && is_record_of(record, cell)
-        });
+        let of_cell = || records.iter().filter(|record| is_record_of(record, cell));
+        // A cell that an earlier comparison ran has the label that it had there.
+        let record = of_cell()
+            .find(|record| record.dataset == dataset && record.method == row.label)
+            .or_else(|| of_cell().next());
         if let Some(detail) = record.and_then(|record| record.detail.as_ref()) {
             seeds.push((cell.seed, detail.curve.clone()));
         }

@@ -1,6 +1,6 @@
 //! The report: one self-contained page from one or more runs.
 //!
-//! Runs of one dataset under one protocol make a [`RunGroup`]. Each group gets the sections of
+//! Runs that make fair pairs are a [`RunGroup`]. Each group gets the sections of
 //! `SECTIONS`, in order. A section is one file that turns a group into charts and tables, or into
 //! nothing if its data were not recorded.
 
@@ -11,13 +11,16 @@ mod comparison;
 mod convergence;
 mod cost;
 mod diagnostics;
+mod differs;
 mod group_scores;
 mod groups;
+mod pairing;
 mod partition;
 mod refused;
 mod run_group;
 mod setup;
 mod sweep;
+mod varied;
 mod verdict;
 mod weights;
 
@@ -49,9 +52,10 @@ type Section = (&'static str, &'static str, fn(&RunGroup) -> Option<String>);
 type Rendered = (&'static str, &'static str, String);
 
 /// The sections of a group, in order.
-const SECTIONS: [Section; 13] = [
+const SECTIONS: [Section; 14] = [
     ("warnings", "Warnings", about::warnings),
     ("verdict", "For whom does it work?", verdict::section),
+    ("differs", "What differs between the runs", differs::section),
     ("about", "What the numbers are about", about::section),
     ("groups", "Groups of nodes", groups::section),
     ("comparison", "Paired differences and ranks", comparison::section),
@@ -72,6 +76,8 @@ pub struct Report {
     /// All datasets of a comparison together.
     pooled: Vec<(crate::Block, String)>,
     sweeps: Vec<Chart>,
+    /// What was varied in comparisons.
+    varied: Vec<Chart>,
     /// Figures of experiments, under their names.
     figures: Vec<(String, Vec<Chart>)>,
     problems: Vec<String>,
@@ -104,6 +110,7 @@ impl Report {
     /// Adds a comparison: one run group per dataset, with the curves of its cells where they were
     /// kept.
     pub fn compare(&mut self, comparison: Comparison, curves: &[(String, Vec<Curve>)]) {
+        self.varied.extend(varied::charts(&comparison));
         let Comparison { base, seeds, methods, datasets, pooled, program, .. } = comparison;
         self.pooled.extend(pooled.map(|block| (block, base.clone())));
         for block in datasets {
@@ -177,6 +184,12 @@ impl Report {
         if self.run_groups.iter().filter(|runs| !runs.views.is_empty()).count() > 1 {
             self.apart(&mut page);
         }
+        if !self.varied.is_empty() {
+            page.text("h2", &[("id", &"varied")], "What was varied");
+            page.raw("<div class=\"charts\">");
+            self.varied.iter().for_each(|chart| page.raw(&chart.html()));
+            page.raw("</div>");
+        }
         self.pooled.iter().for_each(|(block, base)| page.raw(&comparison::pooled(block, base)));
         for (at, (runs, sections)) in self.run_groups.iter().zip(rendered).enumerate() {
             page.raw(&self.run_group(at, runs, sections));
@@ -197,8 +210,8 @@ impl Report {
         page.text(
             "p",
             &[],
-            "Runs of different datasets or protocols cannot be averaged or compared in pairs. \
-             Each has its own part below.",
+            "A pair of runs is fair only on the same data, partition, split, groups of nodes and \
+             seeds. What differs in one of these has its own part below.",
         );
         let rows: Vec<Vec<String>> = self.run_groups.iter().map(RunGroup::overview).collect();
         page.table(&["dataset", "methods", "what sets it apart"].map(str::to_owned), &rows);
@@ -224,6 +237,9 @@ impl Report {
     /// Links to the sections, or to the groups if there are several.
     fn links(&self, rendered: &[Vec<Rendered>]) -> String {
         let mut page = Markup::default();
+        if !self.varied.is_empty() {
+            page.text("a", &[("href", &"#varied")], "What was varied");
+        }
         if let [only] = rendered {
             only.iter()
                 .for_each(|(id, title, _)| page.text("a", &[("href", &format!("#{id}"))], title));

@@ -1,25 +1,28 @@
-//! Runs of one dataset under one protocol.
+//! Runs of one dataset that can be compared in pairs.
 
 use super::group_scores::GroupScores;
+use super::pairing::{self, Differing};
 use crate::view::distinct_names;
 use crate::{
     Block, Cell, CellCost, Comparison, Contender, Measured, Outcome, Point, Round, RunView,
-    SeedSummary, Settings, Summary,
+    SeedSummary, Summary, name,
 };
 use boostfgl_fairness::frame::MIN_GROUP;
+use std::collections::BTreeMap;
 
-/// Runs that can be compared: one dataset, one protocol.
+/// Runs that can be compared in pairs: the same data, partition, split, groups and seeds.
 #[derive(Debug)]
 pub struct RunGroup {
     /// The dataset.
     pub dataset: String,
-    /// The settings that distinguish its protocol from others on its dataset, such as
-    /// `fed.rounds = 100`.
+    /// What sets it apart from other groups on its dataset, such as `partition.clients = 3`.
     pub protocol: Vec<String>,
     /// The runs; empty for a comparison, of which only cells were kept.
     pub(super) views: Vec<RunView>,
     /// The label of each run.
     labels: Vec<String>,
+    /// The settings in which the runs differ, apart from what methods differ in anyway.
+    pub(super) differing: Vec<Differing>,
     /// The scores by group of nodes of each run, if predictions were kept.
     pub(super) group_scores: Vec<Option<GroupScores>>,
     /// The methods paired over the seeds that all runs have; `None` for a single run.
@@ -43,14 +46,11 @@ pub struct Curve {
     pub seeds: Vec<(u64, Vec<Point>)>,
 }
 
-/// Keys by which methods differ. They do not distinguish protocols.
-const OF_METHODS: [&str; 6] = ["name", "method", "boosts", "boost.", "methods.", "seeds"];
-
-/// Sorts runs into groups of one dataset and one protocol, in order of appearance.
+/// Sorts runs into groups that can be compared in pairs, in order of appearance.
 pub(super) fn run_groups(views: Vec<RunView>) -> Vec<RunGroup> {
     let mut sorted: Vec<Vec<RunView>> = Vec::new();
     for view in views {
-        match sorted.iter_mut().find(|runs| comparable(&runs[0], &view)) {
+        match sorted.iter_mut().find(|runs| comparable(runs, &view)) {
             Some(runs) => runs.push(view),
             None => sorted.push(vec![view]),
         }
@@ -69,54 +69,25 @@ fn dataset(view: &RunView) -> String {
     view.dataset().unwrap_or("unknown data").to_owned()
 }
 
-/// Whether two runs have one dataset and one protocol.
-fn comparable(a: &RunView, b: &RunView) -> bool {
-    a.dataset() == b.dataset() && protocol(a, b).is_empty()
+/// Whether a run makes fair pairs with those of a group.
+fn comparable(group: &[RunView], view: &RunView) -> bool {
+    group[0].dataset() == view.dataset() && pairing::objections(group, view).is_empty()
 }
 
-/// The settings of a run in which any other group of its dataset differs.
+/// What sets a run apart from the other groups of its dataset.
 fn distinguishing(view: &RunView, groups: &[Vec<RunView>]) -> Vec<String> {
     let others = groups.iter().filter(|other| dataset(&other[0]) == dataset(view));
-    let mut found: Vec<String> = others.flat_map(|other| protocol(&other[0], view)).collect();
+    let mut found: Vec<String> =
+        others.flat_map(|other| pairing::objections(other, view)).collect();
     found.sort();
     found.dedup();
     found
 }
 
-/// The settings of b's protocol that differ from a's. Different data under the same name count as
-/// a setting.
-fn protocol(a: &RunView, b: &RunView) -> Vec<String> {
-    let mut found = Vec::new();
-    if let (Some(a), Some(b)) = (fingerprint(a), fingerprint(b))
-        && a != b
-    {
-        let start: String = b.chars().take(12).collect();
-        found.push(format!("data of fingerprint {start}…"));
-    }
-    let none = Settings::default();
-    let (a, b) = (a.settings.as_ref().unwrap_or(&none), b.settings.as_ref().unwrap_or(&none));
-    for (key, _, value) in a.differences(b) {
-        if !is_of_method(key) {
-            let value = if value.is_empty() { "not set" } else { value };
-            found.push(format!("{key} = {value}"));
-        }
-    }
-    found
-}
-
-/// The fingerprint of the data of a finished run.
-fn fingerprint(view: &RunView) -> Option<&str> {
-    Some(&view.summary.as_ref()?.data.as_ref()?.whole)
-}
-
-/// Whether a key is one of [`OF_METHODS`] or in a section of them.
-fn is_of_method(key: &str) -> bool {
-    OF_METHODS.iter().any(|own| key == *own || (own.ends_with('.') && key.starts_with(own)))
-}
-
 impl RunGroup {
     fn of_runs(dataset: String, views: Vec<RunView>, protocol: Vec<String>) -> Self {
-        let labels = labels(&views);
+        let differing = pairing::differing(&views);
+        let labels = labels(&views, &differing);
         let group_scores = views.iter().map(GroupScores::of).collect();
         let block = block(&dataset, &views, &labels);
         let curves =
@@ -130,6 +101,7 @@ impl RunGroup {
             protocol,
             views,
             labels,
+            differing,
             group_scores,
             block,
             base,
@@ -163,6 +135,7 @@ impl RunGroup {
             protocol: Vec::new(),
             views: Vec::new(),
             labels: block.rows.iter().map(|row| row.label.clone()).collect(),
+            differing: Vec::new(),
             group_scores: Vec::new(),
             block: Some(block),
             base: base.to_owned(),
@@ -201,10 +174,13 @@ impl RunGroup {
     }
 }
 
-/// A distinct label for every run: the name that the user gave or the method. If several runs have
-/// the same, the changed settings are added, and then the folder if these are the same too.
-fn labels(views: &[RunView]) -> Vec<String> {
-    let short: Vec<String> = views.iter().map(short_label).collect();
+/// A distinct label for every run: the name that the user gave, or the method and the settings in
+/// which the runs differ. If several runs have the same, all changed settings are named, and then
+/// the folder if these are the same too.
+fn labels(views: &[RunView], differing: &[Differing]) -> Vec<String> {
+    let distinctions = pairing::distinctions(differing, views.len());
+    let short: Vec<String> =
+        views.iter().zip(&distinctions).map(|(view, own)| short_label(view, own)).collect();
     let full: Vec<String> = short
         .iter()
         .zip(views)
@@ -216,13 +192,15 @@ fn labels(views: &[RunView]) -> Vec<String> {
     with_folder.collect()
 }
 
-/// The name that the user gave or the method, without changed settings.
-fn short_label(view: &RunView) -> String {
-    match (&view.summary, &view.settings) {
-        (Some(summary), _) => summary.called_alone(),
-        (None, Some(settings)) => settings.get("name").map_or_else(|| view.label(), str::to_owned),
-        (None, None) => view.label(),
-    }
+/// The name that the user gave, or the method with what distinguishes the run.
+fn short_label(view: &RunView, distinctions: &[String]) -> String {
+    let given = match (&view.summary, &view.settings) {
+        (Some(summary), _) => summary.name.clone(),
+        (None, settings) => {
+            settings.as_ref().and_then(|settings| settings.get("name")).map(str::to_owned)
+        }
+    };
+    given.unwrap_or_else(|| name::composed(&view.label(), distinctions))
 }
 
 /// How many of the labels equal this one.
@@ -248,6 +226,7 @@ fn block(dataset: &str, views: &[RunView], labels: &[String]) -> Option<Block> {
             method: summary.method.clone(),
             boost: summary.boost.clone(),
             evaluated: String::new(),
+            settings: BTreeMap::new(),
         });
         let shared = seeds.iter().filter_map(|seed| of_seed(summary, *seed));
         rows.push(shared.map(|seed| cell(seed, summary.peak_rss_mib)).collect());

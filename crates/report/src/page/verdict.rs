@@ -2,6 +2,7 @@
 
 use super::about;
 use super::against::against;
+use super::differs;
 use super::group_scores::{GroupScore, GroupScores};
 use super::{RULE, RunGroup};
 use crate::markup::Markup;
@@ -20,6 +21,9 @@ pub(super) fn section(runs: &RunGroup) -> Option<String> {
         _ => by_metric(runs, &mut page),
     };
     written?;
+    if let Some(sentence) = differs::sentence(runs) {
+        page.text("p", &[("class", &"note")], &sentence);
+    }
     if let Some(classes) = about::minority(runs) {
         page.text("p", &[("class", &"note")], &classes);
     }

@@ -16,6 +16,7 @@ pub(crate) fn compared(folder: &Path) -> ComparisonView {
         method: label.into(),
         boost: Vec::new(),
         evaluated: "global".into(),
+        settings: Default::default(),
     });
     let store = CellStore::open(folder).unwrap();
     let cell = |dataset: usize, method: usize, seed: u64| {

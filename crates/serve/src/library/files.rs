@@ -20,7 +20,7 @@ pub(super) const ALL: [&str; 10] = [
 ];
 
 /// Every file of a comparison that is read, except its cells; first those that the list needs.
-pub(super) const COMPARISON: [&str; 9] = [
+pub(super) const COMPARISON: [&str; 10] = [
     Comparison::FILE,
     RunFolder::CHECKSUMS,
     "comparison.json.b3",
@@ -29,6 +29,7 @@ pub(super) const COMPARISON: [&str; 9] = [
     Comparison::FORMS[2],
     Comparison::FORMS[3],
     Comparison::FORMS[4],
+    Comparison::FORMS[5],
     RunFolder::REPORT,
 ];
 
