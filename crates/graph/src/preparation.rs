@@ -122,6 +122,22 @@ impl Preparation {
         &rest[..rest.partition_point(|(node, _)| *node == v)]
     }
 
+    /// The preparation of columns in another order: column j becomes what column `order[j]` was, as
+    /// in [`Features::arranged`](crate::Features::arranged).
+    ///
+    /// # Panics
+    /// If `order` is not a permutation of the columns.
+    #[must_use]
+    pub fn arranged(&self, order: &[usize]) -> Self {
+        assert_eq!(order.len(), self.columns.len(), "one place for every column");
+        let mut place = vec![u32::MAX; order.len()];
+        (0u32..).zip(order).for_each(|(to, &from)| place[from] = to);
+        let missing = self.missing.iter().map(|&(node, column)| (node, place[column as usize]));
+        let mut missing: Vec<(u32, u32)> = missing.collect();
+        missing.sort_unstable();
+        Self { columns: order.iter().map(|&from| self.columns[from]).collect(), missing }
+    }
+
     /// The preparation of the rows of `nodes`, in that order.
     #[must_use]
     pub fn select(&self, nodes: &[u32]) -> Self {
@@ -220,6 +236,19 @@ mod tests {
         };
         assert!(sparse(VALUES).is_ok());
         assert!(sparse([1.0; 6]).is_err());
+    }
+
+    #[test]
+    fn columns_in_another_order_keep_what_is_said_of_them() {
+        let scaled = ColumnPreparation { standardise: true, ..PLAIN };
+        let preparation =
+            Preparation::new(vec![PLAIN, PLAIN, scaled], vec![(0, 1), (0, 2), (3, 0)]).unwrap();
+        let arranged = preparation.arranged(&[2, 0, 1]);
+        assert_eq!(arranged.columns(), [scaled, PLAIN, PLAIN]);
+        assert_eq!(arranged.missing(), [(0, 0), (0, 2), (3, 1)]);
+        let other = Features::dense(1, 3, vec![1.0, 0.0, 0.0]).unwrap().arranged(&[2, 0, 1]);
+        assert!(arranged.missing_of(0).iter().all(|cell| other.get(0, cell.1 as usize) == 0.0));
+        assert_eq!(arranged.arranged(&[1, 2, 0]), preparation);
     }
 
     proptest! {

@@ -7,7 +7,7 @@ use crate::{Error, Result, fingerprint};
 use boostfgl_data::readers::{self, Format, csv_tables};
 use boostfgl_fed::{ClientName, LocalData};
 use boostfgl_graph::groups::node_homophily;
-use boostfgl_graph::{Graph, Labels, Role, Scaling, Split};
+use boostfgl_graph::{Graph, Labels, Preparation, Role, Scaling, Split};
 use boostfgl_partition::{ClientGraph, SplitRule};
 use boostfgl_protocol::Schema;
 use boostfgl_report::Fingerprint;
@@ -203,8 +203,8 @@ fn arranged(graph: Graph, schema: Option<&ClientSchema>, file: &str) -> Result<G
     let Some(sparse) = sparse else { return Ok(graph) };
     check_dense(&graph, sparse, file)?;
     let (features, names) = (graph.features().clone().stored(sparse), graph.feature_names());
-    let names = names.to_vec();
-    named(graph.with_features(features)?, names)
+    let (names, preparation) = (names.to_vec(), graph.preparation().cloned());
+    named(graph.with_features(features)?, names, preparation)
 }
 
 /// Refuses a file whose edges have a direction where those of the schema have none, or the reverse.
@@ -287,7 +287,8 @@ fn with_columns(graph: Graph, schema: Option<&ClientSchema>, file: &str) -> Resu
     }
     let order: Vec<usize> = columns.iter().map(|column| place[column.as_str()]).collect();
     let features = graph.features().clone().arranged(&order);
-    named(graph.with_features(features)?, columns)
+    let preparation = graph.preparation().map(|preparation| preparation.arranged(&order));
+    named(graph.with_features(features)?, columns, preparation)
 }
 
 /// The graph with the names of the schema for columns that have none in the file.
@@ -302,8 +303,13 @@ fn numbered(graph: Graph, names: &[String], file: &str) -> Result<Graph> {
     Err(Error::usage(format!("{file}, features"), reason, advice))
 }
 
-fn named(graph: Graph, names: Vec<String>) -> Result<Graph> {
-    if names.is_empty() { Ok(graph) } else { Ok(graph.with_feature_names(names)?) }
+/// The graph with what was known of its feature columns before they were replaced.
+fn named(graph: Graph, names: Vec<String>, preparation: Option<Preparation>) -> Result<Graph> {
+    let graph = if names.is_empty() { graph } else { graph.with_feature_names(names)? };
+    match preparation {
+        Some(preparation) => Ok(graph.with_preparation(preparation)?),
+        None => Ok(graph),
+    }
 }
 
 /// Names in a message, the first few of them.
