@@ -23,8 +23,8 @@ pub struct Health {
     pub features: usize,
     /// Features with the same value at every node.
     pub constant: Vec<String>,
-    /// The features with the smallest and the largest standard deviation; constant ones are left
-    /// out.
+    /// The features with the smallest and the largest standard deviation, of those that vary and are
+    /// not standardised on each client.
     pub scales: Option<[Scale; 2]>,
     /// Features without a value at some nodes.
     pub missing: Vec<Share>,
@@ -54,8 +54,6 @@ pub struct Scale {
     pub feature: String,
     /// Its standard deviation among the values that are there.
     pub deviation: f64,
-    /// Whether it is to be standardised on each client.
-    pub standardised: bool,
 }
 
 /// A part of the nodes.
@@ -111,8 +109,7 @@ impl Health {
             ));
         }
         if let Some([small, large]) = &self.scales {
-            let unequal = large.deviation > FAR_APART * small.deviation;
-            if unequal && !(large.standardised && small.standardised) {
+            if large.deviation > FAR_APART * small.deviation {
                 hints.push(format!(
                     "scales differ: `{}` varies {:.0} times as much as `{}`; standardise them",
                     large.feature,
@@ -237,15 +234,15 @@ impl Columns {
 
     /// The features with the smallest and the largest deviation above 0.
     fn scales(&self, graph: &Graph) -> Option<[Scale; 2]> {
-        let deviations = self.sums.iter().enumerate().filter(|(_, sums)| sums.least < sums.most);
+        let is_kept =
+            |column: usize| !graph.preparation().is_some_and(|it| it.columns()[column].standardise);
+        let varying = self.sums.iter().enumerate().filter(|(_, sums)| sums.least < sums.most);
+        let deviations = varying.filter(|(column, _)| is_kept(*column));
         let deviations = deviations.map(|(column, sums)| (column, sums.deviation(self.nodes)));
         let mut deviations: Vec<(usize, f64)> = deviations.filter(|it| it.1 > 0.0).collect();
         deviations.sort_by(|a, b| a.1.total_cmp(&b.1));
-        let scale = |&(column, deviation): &(usize, f64)| Scale {
-            feature: name(graph, column),
-            deviation,
-            standardised: graph.preparation().is_some_and(|it| it.columns()[column].standardise),
-        };
+        let scale =
+            |&(column, deviation): &(usize, f64)| Scale { feature: name(graph, column), deviation };
         match deviations.as_slice() {
             [first, .., last] => Some([scale(first), scale(last)]),
             _ => None,
@@ -331,7 +328,7 @@ mod tests {
         let (one, other) = (Health::of(&graph, Some(counts)), Health::of(&sparse, Some(counts)));
         assert_eq!(one, other);
         // Columns that are standardised have one scale.
-        assert_eq!(one.hints.len(), 1);
+        assert_eq!((one.hints.len(), one.scales), (1, None));
         let unknown = Health::of(&graph, None);
         assert_eq!((unknown.merged_duplicates, unknown.dropped_loops), (None, None));
     }

@@ -47,11 +47,9 @@ fn rows(health: &Health) -> Vec<(&'static str, String)> {
     let missing =
         health.missing.iter().map(|column| format!("{} ({})", column.name, percent(column.share)));
     let scales = health.scales.as_ref().map(|scales| {
-        let scales = scales.each_ref().map(|scale| {
-            let standardised = if scale.standardised { ", to be standardised" } else { "" };
-            format!("{:.3e} ({}{standardised})", scale.deviation, scale.feature)
-        });
-        scales.join(" to ")
+        let [small, large] =
+            scales.each_ref().map(|scale| format!("{:.3e} ({})", scale.deviation, scale.feature));
+        format!("{small} to {large}")
     });
     let homophily = health.edge_homophily.map(|share| format!("{share:.3} by edge"));
     vec![

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use boostfgl_graph::{Result, Role as NodeRole, in_order, nearest};
 
 use super::Request;
-use super::infer::{self, Facts, Feature, Values, in_rows};
+use super::infer::{self, Facts, Feature, Reading, Values, in_rows};
 use super::names::Similar;
 use super::roles::NodeRoles;
 use super::tables::{TableProblems, Tables};
@@ -204,6 +204,9 @@ fn check_group(tables: &Tables, column: usize, name: &str, problems: &mut TableP
     }
 }
 
+/// In fewer rows all numbers may differ by chance.
+const MANY: usize = 20;
+
 /// Fewer nodes may each be in a group of their own.
 const LEAST: usize = 5;
 
@@ -216,6 +219,15 @@ impl Nodes {
         let mut unseen = values.counted();
         unseen.retain(|(text, _)| !known.contains(text));
         unseen
+    }
+
+    /// Whether a number is a different whole one in every row, as customer numbers are.
+    pub(super) fn is_numbered(&self, feature: &Feature) -> bool {
+        let is_number = matches!(feature.reading, Reading::Number(_));
+        is_number
+            && self.tables.len() >= MANY
+            && feature.facts.distinct == self.tables.len()
+            && self.tables.column(feature.at).all(|text| text.parse::<i64>().is_ok())
     }
 
     /// Values of a category that differ only by spaces or case.

@@ -2,8 +2,11 @@
 //!
 //! So that everything after it is the same for both: row k of the file is line k + 1.
 
+use std::cell::Cell;
 use std::fs::File;
+use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
+use std::sync::Once;
 
 use boostfgl_graph::{Error, Result};
 use parquet::basic::{LogicalType, TimeUnit};
@@ -18,6 +21,35 @@ use super::values;
 /// If the file is broken or compressed in a way that is not understood, or a column holds lists or
 /// bytes.
 pub(super) fn text(path: &Path) -> Result<String> {
+    quietly(|| read(path)).unwrap_or_else(|| {
+        let expected = "a readable Parquet file";
+        Err(Error::malformed(path, "", expected, "lengths that do not fit together"))
+    })
+}
+
+/// What a function returns; `None` if it panics, which is not printed. The `parquet` crate panics
+/// on some damaged files.
+fn quietly<T>(read: impl FnOnce() -> T) -> Option<T> {
+    thread_local! {
+        static QUIET: Cell<bool> = const { Cell::new(false) };
+    }
+    static INSTALLED: Once = Once::new();
+    // The hook is one of the whole process, so it looks whether this thread is the one that reads.
+    INSTALLED.call_once(|| {
+        let usual = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if !QUIET.get() {
+                usual(info);
+            }
+        }));
+    });
+    QUIET.set(true);
+    let result = panic::catch_unwind(AssertUnwindSafe(read));
+    QUIET.set(false);
+    result.ok()
+}
+
+fn read(path: &Path) -> Result<String> {
     let file = File::open(path).map_err(|error| Error::io(path, error))?;
     let reader = SerializedFileReader::new(file).map_err(|error| unreadable(path, &error))?;
     let schema = reader.metadata().file_metadata().schema_descr();

@@ -189,6 +189,11 @@ pub(super) fn notes(nodes: &Nodes, edges: Option<&Edges>, request: &Request) -> 
         if feature.facts.distinct == 1 && feature.facts.missing == 0 {
             notes.push(format!("column {name} has the same value in every row"));
         }
+        if nodes.is_numbered(feature) {
+            notes.push(format!(
+                "column {name} has another whole number in every row: --drop it if it is an id"
+            ));
+        }
         let said = request.columns.nodes.get(&header[feature.at]);
         if said.is_some_and(|column| column.levels.is_some()) {
             notes.extend(unseen(nodes, feature, &name));

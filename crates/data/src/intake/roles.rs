@@ -40,8 +40,9 @@ impl<'a> Given<'a> {
         let entries = if of_edges { &columns.edges } else { &columns.nodes };
         let mut given = Self { header, roles: vec![None; header.len()], wrong: Vec::new() };
         for (name, column) in entries {
-            // New nodes have no labels yet, and no role in training.
-            let optional = matches!(column.role, Some(Role::Label | Role::Split | Role::Drop));
+            // New nodes have no labels yet, no role in training and need no groups.
+            let optional = [Role::Label, Role::Split, Role::Group, Role::Drop];
+            let optional = column.role.is_some_and(|role| optional.contains(&role));
             match header.iter().position(|title| title == name) {
                 Some(at) => given.roles[at] = column.role,
                 None if optional => {}
