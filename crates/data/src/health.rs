@@ -108,15 +108,15 @@ impl Health {
                 percent(class.share)
             ));
         }
-        if let Some([small, large]) = &self.scales {
-            if large.deviation > FAR_APART * small.deviation {
-                hints.push(format!(
-                    "scales differ: `{}` varies {:.0} times as much as `{}`; standardise them",
-                    large.feature,
-                    large.deviation / small.deviation,
-                    small.feature
-                ));
-            }
+        if let Some([small, large]) = &self.scales
+            && large.deviation > FAR_APART * small.deviation
+        {
+            hints.push(format!(
+                "scales differ: `{}` varies {:.0} times as much as `{}`; standardise them",
+                large.feature,
+                large.deviation / small.deviation,
+                small.feature
+            ));
         }
         let half = self.missing.iter().filter(|column| column.share > 0.5);
         hints.extend(half.map(|column| {

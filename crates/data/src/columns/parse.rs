@@ -47,7 +47,7 @@ impl Defects {
     }
 
     fn version(&mut self, value: &Value) {
-        if !value.as_integer().is_some_and(|version| version <= Columns::VERSION) {
+        if value.as_integer().is_none_or(|version| version > Columns::VERSION) {
             self.add("version", &format!("at most {}", Columns::VERSION), value.to_string());
         }
     }
@@ -126,7 +126,7 @@ impl Defects {
 
     fn role(&mut self, place: &str, value: &Value, roles: &[Role]) -> Option<Role> {
         let names: Vec<&str> = roles.iter().map(|role| role.name()).collect();
-        let name = value.as_str().map(str::to_owned).unwrap_or_else(|| value.to_string());
+        let name = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let role = roles.iter().copied().find(|role| role.name() == name);
         if role.is_none() {
             self.add(place, &one_of(&names), suggested(&name, &names));

@@ -83,15 +83,9 @@ impl<'a> Values<'a> {
         self.distinct.iter().map(|value| value.0)
     }
 
-    /// The distinct values and the number of rows that have each, by their first row.
-    pub(super) fn counted(&self) -> Vec<(&'a str, usize)> {
-        self.distinct.iter().map(|(text, occurrence)| (*text, occurrence.count)).collect()
-    }
-
-    /// The first row that has a value.
-    pub(super) fn first_row(&self, text: &str) -> usize {
-        let found = self.distinct.iter().find(|value| value.0 == text);
-        found.map_or(0, |value| value.1.first)
+    /// The distinct values with their first row, and the number of rows that have each.
+    pub(super) fn places(&self) -> impl Iterator<Item = (&'a str, usize, usize)> + '_ {
+        self.distinct.iter().map(|(text, it)| (*text, it.first, it.count))
     }
 
     /// The number of rows with a value.

@@ -111,8 +111,9 @@ fn classes(
         }
         return in_order(values.texts());
     };
-    for text in values.texts().filter(|text| !said.iter().any(|class| class == text)) {
-        problems.add(values.first_row(text), column, || {
+    let known: HashSet<&str> = said.iter().map(String::as_str).collect();
+    for (text, first, _) in values.places().filter(|it| !known.contains(it.0)) {
+        problems.add(first, column, || {
             let near = nearest(text, said.iter().map(String::as_str));
             let near = near.map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default();
             ("a class of columns.toml".to_owned(), format!("{}{near}", quoted(text)))
@@ -124,9 +125,10 @@ fn classes(
 /// No two labels differ only by spaces or case.
 fn check_case(values: &Values<'_>, column: usize, exact: bool, problems: &mut TableProblems<'_>) {
     let mut similar = Similar::default();
-    for label in values.texts() {
+    let first_of: HashMap<&str, usize> = values.places().map(|it| (it.0, it.1)).collect();
+    for (label, row, _) in values.places() {
         if let Some(earlier) = similar.earlier(label).filter(|_| !exact) {
-            problems.add_again(values.first_row(label), column, values.first_row(earlier), || {
+            problems.add_again(row, column, first_of[earlier], || {
                 let expected = "labels that differ by more than spaces and case (or --exact-names)";
                 let found = format!("{}, which is {}", quoted(label), quoted(earlier));
                 (expected.to_owned(), found)
@@ -138,9 +140,8 @@ fn check_case(values: &Values<'_>, column: usize, exact: bool, problems: &mut Ta
 /// Every word of the split column is a role; each other word is a problem once.
 fn check_split(tables: &Tables, column: usize, problems: &mut TableProblems<'_>) {
     let values = Values::of(tables, column);
-    for text in values.texts().filter(|text| role(text).is_none()) {
-        let count = tables.column(column).filter(|other| other == &text).count();
-        problems.add(values.first_row(text), column, || {
+    for (text, first, count) in values.places().filter(|it| role(it.0).is_none()) {
+        problems.add(first, column, || {
             let near = nearest(text, ["train", "val", "test", "none"]);
             let near = near.map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default();
             let expected = "train, val, test, none or nothing".to_owned();
@@ -216,9 +217,8 @@ impl Nodes {
         let Column { levels: Some(levels), .. } = &feature.column else { return Vec::new() };
         let known: HashSet<&str> = levels.iter().map(String::as_str).collect();
         let values = Values::of(&self.tables, feature.at);
-        let mut unseen = values.counted();
-        unseen.retain(|(text, _)| !known.contains(text));
-        unseen
+        let unseen = values.places().filter(|it| !known.contains(it.0));
+        unseen.map(|(text, _, count)| (text, count)).collect()
     }
 
     /// Whether a number is a different whole one in every row, as customer numbers are.

@@ -53,7 +53,7 @@ impl Tables {
         let mut reader =
             ReaderBuilder::new().flexible(true).delimiter(delimiter).from_reader(text.as_bytes());
         let header = reader.headers().map_err(|error| unreadable(path, &error))?;
-        let header: Vec<String> = header.iter().map(|name| named(name)).collect();
+        let header: Vec<String> = header.iter().map(named).collect();
         check_header(path, &header)?;
         let order = self.order(path, header)?;
         let (mut uneven, source) = (Vec::new(), self.sources.len());

@@ -23,11 +23,25 @@ impl Plan {
     /// changed.
     pub fn write(&self, folder: &Path, overwrite: bool) -> Result<()> {
         let new = NewFolder::create(folder, overwrite)?;
-        let place = new.path();
+        self.write_files(new.path()).map_err(|error| named(error, new.path(), folder))?;
+        Ok(new.finish()?)
+    }
+
+    fn write_files(&self, place: &Path) -> Result<()> {
         write_table(&place.join(NODE_FILE), |table| write_nodes(&self.nodes, table))?;
         write_table(&place.join(EDGE_FILE), |table| write_edges(self.edges.as_ref(), table))?;
-        write_atomic(place.join(Columns::FILE), self.resolved.to_toml().as_bytes())?;
-        Ok(new.finish()?)
+        Ok(write_atomic(place.join(Columns::FILE), self.resolved.to_toml().as_bytes())?)
+    }
+}
+
+/// The error with the name that a file would have had.
+fn named(error: Error, temporary: &Path, folder: &Path) -> Error {
+    match error {
+        Error::Io { path, source } => {
+            let inside = path.strip_prefix(temporary).map(|name| folder.join(name));
+            Error::Io { path: inside.unwrap_or(path), source }
+        }
+        other => other,
     }
 }
 
