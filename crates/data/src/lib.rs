@@ -2,6 +2,9 @@
 //! datasets known by name.
 //!
 //! * [`readers`] — one file per format; from a path to a [`Graph`](boostfgl_graph::Graph).
+//! * [`intake`] — from tables as other programs export them to a folder that the readers read.
+//! * [`columns`] — `columns.toml`, which says what the columns of tables are.
+//! * [`health`] — what is unusual about a graph: gaps, hubs, constant columns, rare classes.
 //! * [`catalogue`] — the datasets known by name, with origin, checksum, licence and known flaws;
 //!   finds their files on this machine or downloads them.
 //!
@@ -12,4 +15,7 @@
 #![forbid(unsafe_code)]
 
 pub mod catalogue;
+pub mod columns;
+pub mod health;
+pub mod intake;
 pub mod readers;

@@ -5,6 +5,7 @@
 //! * [`AppendFile`] — a file that is visible under its name while it grows.
 //! * [`create_dir_all`], [`create_dir`], [`remove_file`], [`remove_dir`], [`remove_dir_all`],
 //!   [`sync_folder`] — folders and directory entries, made durable.
+//! * [`NewFolder`] — a folder that appears under its name when all of it is written.
 //! * [`Checksums`] — the BLAKE3 checksums of the files of a folder.
 //!
 //! One place for all writes makes them testable: in builds with debug assertions, or with the
@@ -23,6 +24,7 @@ mod faultless;
 pub mod faults;
 mod folder;
 mod handle;
+mod new_folder;
 
 #[cfg(not(any(debug_assertions, feature = "faults")))]
 use faultless as faults;
@@ -34,6 +36,7 @@ pub use error::{Error, Result};
 pub use folder::{
     create_dir, create_dir_all, remove_dir, remove_dir_all, remove_file, sync_folder,
 };
+pub use new_folder::NewFolder;
 
 use std::path::Path;
 

@@ -43,10 +43,11 @@ pub const SCISSORS: &[u8] = b"\n--8<--\n";
 
 /// Every target. A new reader is one line here, one in `fuzz/Cargo.toml` and one file in
 /// `fuzz/fuzz_targets`.
-pub const TARGETS: [Target; 21] = [
+pub const TARGETS: [Target; 22] = [
     Target { name: "planetoid", body: bodies::graphs::planetoid, unpacks: false },
     Target { name: "npz", body: bodies::graphs::npz, unpacks: true },
     Target { name: "csv", body: bodies::graphs::csv, unpacks: false },
+    Target { name: "intake", body: bodies::graphs::intake, unpacks: true },
     Target { name: "geom-gcn", body: bodies::graphs::geom_gcn, unpacks: false },
     Target { name: "ogb", body: bodies::graphs::ogb, unpacks: true },
     Target { name: "config", body: bodies::config::config, unpacks: false },

@@ -56,6 +56,10 @@ pub fn committed(target: &str) -> Result<Vec<Vec<u8>>> {
 pub fn write() -> Result<()> {
     let place = tempfile::tempdir()?;
     keep("csv", "plain", &joined([NODES.as_bytes(), EDGES.as_bytes()]))?;
+    let prepared = [NODES, EDGES, PREPARED].map(str::as_bytes);
+    keep("csv", "prepared", &joined(prepared))?;
+    keep("intake", "plain", &joined(EXPORT.map(str::as_bytes)))?;
+    keep("intake", "columns", &joined([EXPORT[0], EXPORT[1], SAID].map(str::as_bytes)))?;
     keep("geom-gcn", "plain", &joined(GEOM_GCN.map(str::as_bytes)))?;
     keep("ogb", "plain", &joined(OGB.map(str::as_bytes)))?;
     keep("planetoid", "protocol-0", &pickles::protocol_0())?;
@@ -103,6 +107,15 @@ pub fn write() -> Result<()> {
 
 const NODES: &str = "id,label,a,b,group:g\np1,x,0.5,1,u\np2,y,-1,2e-3,v\np3,,0,0,u\n";
 const EDGES: &str = "src,dst,weight\np1,p2,1\np2,p3,0.5\n";
+const PREPARED: &str = "[nodes.a]\nkind = \"number\"\nmissing = \"indicator\"\n\
+    [nodes.b]\nkind = \"category\"\nlevels = [\"1\"]\nrest = \"other\"\n";
+const EXPORT: [&str; 2] = [
+    "id;label;size;since;town;on;group:g\np1;x;1,5;31.1.2024;Ulm;yes;u\np2;y;-;1.2.2024;;no;v\n\
+     p3;x;1.000,5;;Bern;;u\n",
+    "from;to;weight\np1;p2;1,5\np2;p3;2\n",
+];
+const SAID: &str = "[nodes.town]\nkind = \"hashed\"\nbuckets = 3\n\
+    [nodes.since]\nformat = \"day.month.year\"\n[edges.weight]\nrole = \"drop\"\n";
 const GEOM_GCN: [&str; 2] = [
     "node_id\tnode_id\n0\t1\n1\t0\n2\t2\n",
     "node_id\tfeature\tlabel\n2\t0,0,0\t1\n0\t1,0,0\t0\n1\t0,0,1\t1\n",

@@ -26,6 +26,8 @@ use crate::{Error, Result};
 #[derive(Debug)]
 pub struct Problems<'a> {
     path: &'a Path,
+    /// The text of the table, if it is not what the file holds: unpacked, or in another encoding.
+    text: Option<&'a str>,
     kept: Vec<Problem>,
     count: usize,
 }
@@ -46,7 +48,18 @@ impl<'a> Problems<'a> {
 
     /// None yet, of the table at `path`.
     pub fn new(path: &'a Path) -> Self {
-        Self { path, kept: Vec::new(), count: 0 }
+        Self { path, text: None, kept: Vec::new(), count: 0 }
+    }
+
+    /// None yet, of a table whose rows begin at bytes of `text`, which was made from the file at
+    /// `path`.
+    pub fn in_text(path: &'a Path, text: &'a str) -> Self {
+        Self { text: Some(text), ..Self::new(path) }
+    }
+
+    /// The number of problems.
+    pub fn count(&self) -> usize {
+        self.count
     }
 
     /// Adds a problem of the row that begins at `byte`, in `column` (counted from 1) or in the row
@@ -90,10 +103,14 @@ impl<'a> Problems<'a> {
     /// # Errors
     /// [`Error::Malformed`] if there is one problem, [`Error::Several`] if there are more.
     pub fn finish(self) -> Result<()> {
-        let Self { path, mut kept, count } = self;
+        let Self { path, text, mut kept, count } = self;
         let bytes: Vec<u64> =
             kept.iter().flat_map(|problem| [problem.byte, problem.first.unwrap_or(0)]).collect();
-        let lines = if kept.is_empty() { Vec::new() } else { line_numbers(path, &bytes)? };
+        let lines = match text {
+            _ if kept.is_empty() => Vec::new(),
+            Some(text) => lines_of_text(text, &bytes),
+            None => line_numbers(path, &bytes)?,
+        };
         let mut places = Vec::new();
         for (problem, lines) in kept.iter_mut().zip(lines.chunks_exact(2)) {
             if problem.first.is_some() {
@@ -128,6 +145,18 @@ impl Problem {
         format!("{place}: expected {}, found {}", self.expected, self.found)
             .replace(['\n', '\r'], " ")
     }
+}
+
+/// The lines, counted from 1, of the rows that begin at these bytes of a text.
+fn lines_of_text(text: &str, bytes: &[u64]) -> Vec<u64> {
+    let mut counter = LineCounter::new(bytes);
+    for byte in text.bytes() {
+        counter.pass(byte);
+        if counter.is_done() {
+            break;
+        }
+    }
+    counter.finish()
 }
 
 /// The lines, counted from 1, of the rows of a table that begin at these bytes. One pass over the
@@ -222,6 +251,15 @@ mod tests {
         // Blank lines before a row count, and those after the last one belong to no row.
         assert_eq!(lines("ab\n\n\r\ncd\n\n", &[3]), [4]);
         assert_eq!(lines("ab\n", &[99]), [2]);
+    }
+
+    #[test]
+    fn lines_are_those_of_the_text_if_there_is_one() {
+        let mut problems = Problems::in_text("no/such/file".as_ref(), "a,b\r\n1,x\r\n");
+        problems.add(5, Some(2), || ("a number".to_owned(), "`x`".to_owned()));
+        assert_eq!(problems.count(), 1);
+        let message = problems.finish().unwrap_err().to_string();
+        assert_eq!(message, "no/such/file, line 2, column 2: expected a number, found `x`");
     }
 
     #[test]

@@ -1,12 +1,15 @@
 //! `boostfgl data list|formats|show|check|import|export|fetch|generate`.
 
+use super::check;
+use super::import::Import;
 use crate::args::DataFlags;
 use crate::output::{self, thousands};
 use crate::progress::Phases;
 use anyhow::Result;
 use boostfgl::data::read_located;
 use boostfgl::datasets::catalogue::{self, DATASETS, Dataset};
-use boostfgl::datasets::readers::{self, Format, csv_tables, flat_npz};
+use boostfgl::datasets::health::Health;
+use boostfgl::datasets::readers::{Format, flat_npz};
 use boostfgl::graph::generator::{self, PRESETS};
 use boostfgl::graph::stats::Stats;
 use boostfgl::graph::{self, Graph};
@@ -43,34 +46,20 @@ enum Action {
         json: bool,
     },
     /// Check the files of a dataset against their SHA-256 and counts, or read a path and list its
-    /// problems
+    /// problems and what is unusual: duplicates, hubs, gaps, scales, rare classes
     Check {
         /// A catalogue name, a path, or generate:PRESET
         data: String,
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
     },
     /// Download a dataset and verify it
     Fetch {
         /// A catalogue name
         data: String,
     },
-    /// Convert a graph in any known format to one file that every command accepts
-    #[command(after_long_help = import_formats())]
-    Import {
-        /// A file or folder
-        source: PathBuf,
-        /// File to write
-        #[arg(long, value_name = "FILE.npz")]
-        to: PathBuf,
-        /// The format, if it cannot be detected
-        #[arg(long)]
-        format: Option<String>,
-        /// Edges are directed (csv only)
-        #[arg(long)]
-        directed: bool,
-        /// Replace an existing file
-        #[arg(long)]
-        overwrite: bool,
-    },
+    Import(Import),
     /// Write a dataset to one flat npz file, for other programs
     Export {
         /// A catalogue name, a path, or generate:PRESET
@@ -98,27 +87,15 @@ enum Action {
     },
 }
 
-/// The formats, from the table of readers.
-fn import_formats() -> String {
-    let formats: String = Format::all()
-        .map(|format| format!("  {:<15} {}\n", format.name(), format.description()))
-        .collect();
-    format!("Formats:\n{formats}\n`boostfgl data formats` lists what each of them needs.")
-}
-
 impl Data {
     pub(crate) fn execute(&self) -> Result<()> {
         match &self.action {
             Action::List => output::print(&self.list()),
             Action::Formats => output::print(&formats()),
             Action::Show { data, json } => self.show(data, *json),
-            Action::Check { data } => self.check(data),
+            Action::Check { data, json } => self.check(data, *json),
             Action::Fetch { data } => self.fetch(data),
-            Action::Import { source, to, format, directed, overwrite } => {
-                output::check_new_file(to, *overwrite)?;
-                let graph = import(source, format.as_deref(), *directed)?;
-                write(&graph.renamed(stem(source)), to)
-            }
+            Action::Import(import) => import.execute(),
             Action::Export { data, to, overwrite } => {
                 output::check_new_file(to, *overwrite)?;
                 write(&self.flags.load_named(data, false)?.1, to)
@@ -213,12 +190,24 @@ impl Data {
         }
     }
 
-    fn check(&self, name: &str) -> Result<()> {
-        let Named::Catalogued(dataset) = Named::named(name)? else {
-            let (_, graph) = self.flags.load_named(name, false)?;
-            let (nodes, edges) = (thousands(graph.len()), thousands(graph.adjacency().edges()));
-            return output::print(&format!("{name}: readable, {nodes} nodes, {edges} edges\n"));
+    fn check(&self, name: &str, json: bool) -> Result<()> {
+        let (published, health) = match Named::named(name)? {
+            Named::Catalogued(dataset) => {
+                let (text, graph) = self.check_published(dataset)?;
+                (Some(text), Health::of(&graph, None))
+            }
+            Named::Path(path) => (None, check::of_path(&path)?),
+            Named::Generated(_) => (None, Health::of(&self.flags.load_named(name, false)?.1, None)),
         };
+        if json {
+            let document = serde_json::json!({"name": name, "health": health});
+            return output::print(&format!("{}\n", serde_json::to_string_pretty(&document)?));
+        }
+        output::print(&published.unwrap_or_else(|| check::described(name, &health)))
+    }
+
+    /// Compares the files and counts of a dataset with those that were published.
+    fn check_published(&self, dataset: &'static Dataset) -> Result<(String, Graph)> {
         let located = self.flags.lookup().locate(dataset).map_err(Error::from)?;
         let unknown = located.check().map_err(Error::from)?.len();
         let graph = read_located(&located)?;
@@ -240,7 +229,7 @@ impl Data {
         if !located.missing.is_empty() {
             let _ = writeln!(out, "missing: {} ({})", located.missing.join(", "), graph.name());
         }
-        output::print(&out)
+        Ok((out, graph))
     }
 
     fn fetch(&self, name: &str) -> Result<()> {
@@ -264,28 +253,7 @@ impl Data {
     }
 }
 
-fn import(source: &Path, format: Option<&str>, directed: bool) -> Result<Graph> {
-    let format = match format {
-        Some(name) => Format::from_name(name).map_err(Error::from)?,
-        None => readers::detect(source).map_err(Error::from)?,
-    };
-    let graph = match format {
-        Format::Csv => csv_tables::read_with(source, csv_tables::CsvOptions { directed }),
-        _ if directed => {
-            let reason = format!("expected the csv format, found {}", format.name());
-            let advice = "Leave --directed out: this format defines the direction of its edges.";
-            return Err(Error::usage("--directed", reason, advice).into());
-        }
-        _ => readers::read(source, Some(format)),
-    };
-    Ok(graph.map_err(Error::from)?)
-}
-
-fn stem(path: &Path) -> String {
-    path.file_stem().map_or_else(|| "graph".to_owned(), |s| s.to_string_lossy().into_owned())
-}
-
-fn write(graph: &Graph, to: &Path) -> Result<()> {
+pub(super) fn write(graph: &Graph, to: &Path) -> Result<()> {
     flat_npz::write(graph, to).map_err(Error::from)?;
     let [nodes, edges] = [graph.len(), graph.adjacency().edges()].map(thousands);
     output::print(&format!(

@@ -1,10 +1,12 @@
 //! One file per command.
 
+mod check;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod data;
 pub(crate) mod diagnose;
+mod import;
 pub(crate) mod methods;
 pub(crate) mod partition;
 pub(crate) mod report;

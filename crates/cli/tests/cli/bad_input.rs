@@ -204,7 +204,7 @@ fn invalid_command_lines_are_refused() {
         ("run --seeds 1 --seeds 2", "cannot be used multiple times"),
         ("run demo cora", "unexpected argument 'cora'"),
         ("data", "a command is missing"),
-        ("data import", "--to <FILE.npz>"),
+        ("data import", "--to <FILE.npz|DIR>"),
         ("data generate demo", "--to <FILE.npz>"),
         ("config", "a command is missing"),
         ("completions tcsh", "invalid value 'tcsh'"),

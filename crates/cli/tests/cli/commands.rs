@@ -93,7 +93,16 @@ fn help_names_every_argument() {
         ("data fetch", &["<DATA>"]),
         (
             "data import",
-            &["<SOURCE>", "--to", "--format", "--directed", "--overwrite", "nodes.csv"],
+            &[
+                "[SOURCE]",
+                "--nodes",
+                "--dry-run",
+                "--to",
+                "--format",
+                "--directed",
+                "--overwrite",
+                "nodes.csv",
+            ],
         ),
         ("data export", &["<DATA>", "--to", "--overwrite"]),
         ("data generate", &["<PRESET>", "--to", "--seed", "--overwrite"]),

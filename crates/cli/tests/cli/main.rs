@@ -13,6 +13,7 @@ mod digests;
 mod faults;
 mod fetch;
 mod folder;
+mod intake;
 mod methods;
 mod names;
 mod own_data;

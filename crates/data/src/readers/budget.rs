@@ -13,29 +13,29 @@ use std::cell::Cell;
 
 /// The number of bytes that may still be unpacked.
 #[derive(Debug)]
-pub(super) struct Budget {
+pub(crate) struct Budget {
     granted: Cell<u64>,
     spent: Cell<u64>,
 }
 
 impl Budget {
     /// The budget before any packed file was opened.
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { granted: Cell::new(BASE), spent: Cell::new(0) }
     }
 
     /// Adds what a file of `packed` bytes may unpack to.
-    pub(super) fn admit(&self, packed: u64) {
+    pub(crate) fn admit(&self, packed: u64) {
         self.granted.set(self.granted.get().saturating_add(packed.saturating_mul(RATIO)));
     }
 
     /// Bytes that may still be unpacked.
-    pub(super) fn left(&self) -> u64 {
+    pub(crate) fn left(&self) -> u64 {
         self.granted.get().saturating_sub(self.spent.get())
     }
 
     /// Pays for some bytes; the error is what was expected and what was found.
-    pub(super) fn pay(&self, bytes: u64) -> Result<(), (String, String)> {
+    pub(crate) fn pay(&self, bytes: u64) -> Result<(), (String, String)> {
         self.spent.set(self.spent.get().saturating_add(bytes));
         let (granted, spent) = (self.granted.get(), self.spent.get());
         if spent <= granted {

@@ -13,7 +13,7 @@
 //! panics, never executes anything it finds, and takes memory in proportion to what the file can
 //! really hold.
 
-mod budget;
+pub(crate) mod budget;
 pub mod csv_tables;
 mod dtype;
 pub mod flat_npz;
@@ -24,13 +24,14 @@ pub mod heterophilous;
 mod npz;
 mod npz_writer;
 pub mod ogb;
-mod parts;
+pub(crate) mod parts;
 mod pickle;
 pub mod planetoid;
+pub mod scipy_npz;
 mod table;
 #[cfg(test)]
-mod testing;
-mod text;
+pub(crate) mod testing;
+pub(crate) mod text;
 pub(crate) mod zip;
 
 use std::path::{Path, PathBuf};
@@ -109,6 +110,8 @@ formats! {
     GnnBenchmark => gnn_benchmark;
     /// The npz of Chameleon, Squirrel and others: [`heterophilous`].
     Heterophilous => heterophilous;
+    /// An npz with pickled scipy matrices: [`scipy_npz`].
+    ScipyNpz => scipy_npz;
     /// The text files of Chameleon, Squirrel and others: [`geom_gcn`].
     GeomGcn => geom_gcn;
     /// The gzipped tables of ogbn-arxiv and others: [`ogb`].

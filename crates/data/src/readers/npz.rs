@@ -6,7 +6,8 @@
 //!
 //! The memory of an array is bounded twice: the shape must fit the size of the entry to the byte
 //! before anything is read, and all arrays that are read share one [`Budget`]. Python
-//! objects (pickles) inside an npz are refused.
+//! objects inside an npz are pickles; one format has them, and reads them as plain data
+//! ([`pickle`]). Any other refuses them.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -16,6 +17,7 @@ use boostfgl_graph::{Error, Result};
 use super::budget::Budget;
 use super::dtype::{DType, Element};
 use super::parts::Csr;
+use super::pickle::{self, Pickle};
 use super::zip::{Archive, Entry};
 
 /// An open npz.
@@ -85,6 +87,30 @@ impl Npz {
         let values = values.map_err(|found| Error::malformed(path, &place, T::WANTED, found))?;
         entry.finish().map_err(|e| unreadable(path, &place, &e))?;
         Ok(Array { values: header.row_major(values), shape: header.shape })
+    }
+
+    /// The object in an array of Python objects; `None` if the array is one of numbers.
+    ///
+    /// # Errors
+    /// If it is missing or broken, or the pickle is not one of a single object of plain data.
+    pub(super) fn object(&mut self, name: &str) -> Result<Option<Pickle>> {
+        let place = format!(", array {name}");
+        let path = &self.path;
+        let entry = self.archive.entry(&format!("{name}.npy"));
+        let entry = entry.and_then(|entry| entry.ok_or_else(|| io::ErrorKind::NotFound.into()));
+        let mut entry = entry.map_err(|e| unreadable(path, &place, &e))?;
+        let (text, length) = Header::text(&mut entry).map_err(|e| unreadable(path, &place, &e))?;
+        if !value_of(&text, "descr").is_some_and(|value| value.starts_with("'|O'")) {
+            return Ok(None);
+        }
+        let size = entry.size().saturating_sub(length);
+        // Every instruction is at least a byte and becomes at most a few values.
+        let paid = self.budget.pay(size.saturating_mul(PICKLED));
+        paid.map_err(|(expected, found)| Error::malformed(path, &place, expected, found))?;
+        let mut bytes = Vec::new();
+        let read = entry.by_ref().take(size).read_to_end(&mut bytes);
+        read.and_then(|_| entry.finish()).map_err(|e| unreadable(path, &place, &e))?;
+        pickle::parse(path, &place, &bytes)?.only_object().map(Some)
     }
 
     /// Reads a one-dimensional array.
@@ -158,6 +184,12 @@ struct Header {
 
 impl Header {
     fn read(entry: &mut Entry<'_>) -> io::Result<Self> {
+        let (text, length) = Self::text(entry)?;
+        Self::parse(&text, entry.size().saturating_sub(length))
+    }
+
+    /// The dictionary of a header as text, and the number of bytes up to its end.
+    fn text(entry: &mut Entry<'_>) -> io::Result<(String, u64)> {
         let mut start = [0u8; 10];
         entry.read_exact(&mut start)?;
         if start[..6] != *b"\x93NUMPY" {
@@ -177,8 +209,8 @@ impl Header {
         length += before;
         let mut text = vec![0; length - before];
         entry.read_exact(&mut text)?;
-        let text = std::str::from_utf8(&text).map_err(|_| broken("a header that is not text"))?;
-        Self::parse(text, entry.size().saturating_sub(length as u64))
+        let text = String::from_utf8(text).map_err(|_| broken("a header that is not text"))?;
+        Ok((text, length as u64))
     }
 
     fn parse(text: &str, data_bytes: u64) -> io::Result<Self> {
@@ -282,6 +314,9 @@ pub(super) fn from_io(path: &Path, place: &str, error: &io::Error, expected: &st
         ),
     }
 }
+
+/// Bytes in memory for each byte of a pickle, at most.
+const PICKLED: u64 = 16;
 
 /// The number of values that are read at once.
 const AT_ONCE: usize = 1 << 14;

@@ -171,12 +171,12 @@ pub(super) fn compact(
 
 /// More classes than any dataset has. Without a bound, one wrong label would allocate that many
 /// class names.
-pub(super) const MAX_CLASSES: usize = 1 << 16;
+pub(crate) const MAX_CLASSES: usize = 1 << 16;
 
 /// A hundred times more feature columns than any published dataset has. In a sparse matrix a column
 /// takes no byte of the file, but the first layer of every client has a row of weights for it:
 /// without a bound, a file of a kilobyte could require terabytes.
-const MAX_COLUMNS: usize = 1 << 20;
+pub(crate) const MAX_COLUMNS: usize = 1 << 20;
 
 #[cfg(test)]
 mod tests {

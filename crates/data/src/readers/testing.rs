@@ -8,24 +8,24 @@ use proptest::prelude::*;
 use zip::{ZipWriter, write::SimpleFileOptions};
 
 /// A folder that is removed after the test.
-pub(super) struct Folder(tempfile::TempDir);
+pub(crate) struct Folder(tempfile::TempDir);
 
 impl Folder {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
 
-    pub(super) fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
 
-    pub(super) fn write(&self, name: &str, bytes: &[u8]) {
+    pub(crate) fn write(&self, name: &str, bytes: &[u8]) {
         let path = self.path(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, bytes).unwrap();
     }
 
-    pub(super) fn write_gz(&self, name: &str, text: &str) {
+    pub(crate) fn write_gz(&self, name: &str, text: &str) {
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
         encoder.write_all(text.as_bytes()).unwrap();
         self.write(name, &encoder.finish().unwrap());
@@ -33,7 +33,7 @@ impl Folder {
 }
 
 /// A zip of arbitrary bytes, for arrays that no writer would write.
-pub(super) fn raw_npz(entries: &[(&str, &[u8])]) -> Vec<u8> {
+pub(crate) fn raw_npz(entries: &[(&str, &[u8])]) -> Vec<u8> {
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
     for (name, bytes) in entries {
         zip.start_file(*name, SimpleFileOptions::default()).unwrap();
@@ -43,7 +43,7 @@ pub(super) fn raw_npz(entries: &[(&str, &[u8])]) -> Vec<u8> {
 }
 
 /// A npy with any header.
-pub(super) fn npy_bytes(descr: &str, shape: &str, fortran: bool, data: &[u8]) -> Vec<u8> {
+pub(crate) fn npy_bytes(descr: &str, shape: &str, fortran: bool, data: &[u8]) -> Vec<u8> {
     let order = if fortran { "True" } else { "False" };
     let header = format!("{{'descr': '{descr}', 'fortran_order': {order}, 'shape': {shape}, }}\n");
     let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
@@ -55,7 +55,7 @@ pub(super) fn npy_bytes(descr: &str, shape: &str, fortran: bool, data: &[u8]) ->
 
 /// Cuts the file at every byte, and flips one bit and then all bits of every byte, one after the
 /// other. No reader may panic, and a file that is cut short may not pass for whole.
-pub(super) fn survives_damage(path: &Path, reads: impl Fn(&Path) -> bool) {
+pub(crate) fn survives_damage(path: &Path, reads: impl Fn(&Path) -> bool) {
     let whole = std::fs::read(path).unwrap();
     assert!(reads(path), "the undamaged file is read");
     for length in 0..whole.len() {
@@ -77,7 +77,7 @@ pub(super) fn survives_damage(path: &Path, reads: impl Fn(&Path) -> bool) {
 
 /// Graphs of every kind: sparse or dense, weighted or not, directed or not, with and without split
 /// and names.
-pub(super) fn graph() -> impl Strategy<Value = Graph> {
+pub(crate) fn graph() -> impl Strategy<Value = Graph> {
     (1usize..8, 1usize..4, any::<[bool; 5]>()).prop_flat_map(
         |(nodes, columns, [sparse, weighted, directed, split, named])| {
             let edges =
@@ -133,7 +133,7 @@ pub(super) fn graph() -> impl Strategy<Value = Graph> {
 }
 
 /// The pickle by Python 2 of a `defaultdict(list)` with these entries, without the memo.
-pub(super) fn pickled_graph(lists: &[(u8, &[u8])]) -> Vec<u8> {
+pub(crate) fn pickled_graph(lists: &[(u8, &[u8])]) -> Vec<u8> {
     let mut bytes = b"\x80\x02ccollections\ndefaultdict\nc__builtin__\nlist\n\x85R(".to_vec();
     for (node, neighbours) in lists {
         bytes.extend([b'K', *node, b']', b'(']);
@@ -145,7 +145,7 @@ pub(super) fn pickled_graph(lists: &[(u8, &[u8])]) -> Vec<u8> {
 }
 
 /// The pickle by Python 2 of a scipy CSR matrix, without the memo.
-pub(super) fn pickled_csr(
+pub(crate) fn pickled_csr(
     rows: u8,
     columns: u8,
     offsets: &[i32],
@@ -173,13 +173,13 @@ fn little_endian(values: &[i32]) -> Vec<u8> {
 }
 
 /// The pickle by Python 2 of a matrix of small integers.
-pub(super) fn pickled_matrix(rows: u8, columns: u8, values: &[i32]) -> Vec<u8> {
+pub(crate) fn pickled_matrix(rows: u8, columns: u8, values: &[i32]) -> Vec<u8> {
     let data: Vec<u8> = values.iter().flat_map(|x| x.to_le_bytes()).collect();
     pickled_array(&[b'K', rows, b'K', columns], "i4", &data)
 }
 
 /// The pickle by Python 2 of an array; `shape` is the instructions that push its sides.
-pub(super) fn pickled_array(shape: &[u8], dtype: &str, data: &[u8]) -> Vec<u8> {
+pub(crate) fn pickled_array(shape: &[u8], dtype: &str, data: &[u8]) -> Vec<u8> {
     let mut bytes = b"\x80\x02".to_vec();
     bytes.extend(array_instructions(shape, dtype, data));
     bytes.push(b'.');

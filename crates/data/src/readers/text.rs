@@ -136,7 +136,7 @@ pub(super) fn malformed(
 }
 
 /// The text in quotes, shortened if it would flood the message.
-pub(super) fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     match text.char_indices().nth(60) {
         Some((end, _)) => format!("`{}…`", &text[..end]),
         None => format!("`{text}`"),

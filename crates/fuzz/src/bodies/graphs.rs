@@ -3,6 +3,8 @@
 use std::io::{Cursor, Write as _};
 use std::path::Path;
 
+use boostfgl::datasets::columns::Columns;
+use boostfgl::datasets::intake::{Request, plan};
 use boostfgl::datasets::readers::{Format, read};
 use zip::{CompressionMethod, ZipWriter, write::SimpleFileOptions};
 
@@ -24,7 +26,29 @@ pub(crate) fn planetoid(input: &[u8]) -> String {
 }
 
 pub(crate) fn csv(input: &[u8]) -> String {
-    graph(&spread("csv", &["nodes.csv", "edges.csv"], input, unchanged), Format::Csv)
+    let names = ["nodes.csv", "edges.csv", Columns::FILE];
+    graph(&spread("csv", &names, input, unchanged), Format::Csv)
+}
+
+/// Exported tables, and what is said about their columns. What is imported must be readable.
+pub(crate) fn intake(input: &[u8]) -> String {
+    let names = ["nodes.txt", "edges.txt", Columns::FILE];
+    let folder = spread("intake", &names, input, unchanged);
+    let request = Columns::find(&folder).map(|columns| Request {
+        nodes: vec![folder.join(names[0])],
+        edges: vec![folder.join(names[1])],
+        columns: columns.unwrap_or_default(),
+        ..Request::default()
+    });
+    let planned = request.and_then(|request| plan(&request));
+    let target = place("intake-result").join("bank");
+    let written = planned.and_then(|plan| plan.write(&target, true));
+    if written.is_ok()
+        && let Err(error) = read(&target, Some(Format::Csv))
+    {
+        panic!("an import that is not readable: {error}");
+    }
+    message(written)
 }
 
 pub(crate) fn geom_gcn(input: &[u8]) -> String {

@@ -1,18 +1,21 @@
 //! Writing the two tables, so that a graph is read back exactly as it was.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 
-use boostfgl_disk::AtomicFile;
-use boostfgl_graph::{Error, Features, Graph, Result};
+use boostfgl_disk::{AtomicFile, write_atomic};
+use boostfgl_graph::{Error, Features, Graph, Preparation, Result};
 
 use super::{EDGE_FILE, NODE_FILE};
+use crate::columns::{Column, Columns, Kind, Role};
 
 /// Writes a graph as `nodes.csv` and `edges.csv` into a folder, which must exist.
 ///
 /// Feature columns have their names, or `x0`, `x1`, … if they have none. The first stored split
 /// becomes the column `split`. Numbers have as many digits as identify them, so that reading gives
-/// the same bits. Whether edges are directed is not in the tables:
+/// the same bits. If the graph says how its columns are to be prepared, missing values are empty
+/// fields and `columns.toml` says it too. Whether edges are directed is not in the tables:
 /// [`CsvOptions::directed`](super::CsvOptions::directed) tells the reader.
 ///
 /// # Errors
@@ -22,7 +25,32 @@ pub fn write(graph: &Graph, folder: &Path) -> Result<()> {
     let columns = feature_columns(graph);
     check_names(graph, &columns)?;
     write_table(&folder.join(NODE_FILE), |table| write_nodes(graph, &columns, table))?;
+    if let Some(preparation) = graph.preparation() {
+        let text = prepared(graph, &columns, preparation).to_toml();
+        write_atomic(folder.join(Columns::FILE), text.as_bytes())?;
+    }
     write_table(&folder.join(EDGE_FILE), |table| write_edges(graph, table))
+}
+
+/// What `columns.toml` says of a graph: every feature is a number.
+fn prepared(graph: &Graph, columns: &[String], preparation: &Preparation) -> Columns {
+    let features = columns.iter().zip(preparation.columns()).map(|(name, it)| {
+        let column = Column {
+            role: Some(Role::Feature),
+            kind: Some(Kind::Number),
+            missing: Some(it.missing),
+            standardise: Some(it.standardise),
+            ..Column::default()
+        };
+        (name.clone(), column)
+    });
+    let mut nodes: BTreeMap<String, Column> = features.collect();
+    let with = |role: Role| Column { role: Some(role), ..Column::default() };
+    nodes.insert("id".to_owned(), with(Role::Id));
+    let classes = graph.labels().names().to_vec();
+    let label = Column { levels: Some(classes), ..with(Role::Label) };
+    nodes.insert("label".to_owned(), label);
+    Columns { nodes, edges: BTreeMap::new() }
 }
 
 /// The names of the feature columns in the table.
@@ -87,7 +115,10 @@ fn write_nodes(
             column.of_node[v].map_or("", |value| &column.values[value as usize]).to_owned()
         }));
         row_into(graph.features(), v, &mut values);
+        let fields = record.len();
         record.extend(values.iter().map(f32::to_string));
+        let missing = graph.preparation().map_or(&[][..], |it| it.missing_of(v as u32));
+        missing.iter().for_each(|&(_, column)| record[fields + column as usize].clear());
         table.write_record(&record)?;
     }
     Ok(())
@@ -135,7 +166,10 @@ mod tests {
     use super::super::{CsvOptions, read_with};
     use super::*;
     use crate::readers::testing::Folder;
-    use boostfgl_graph::{Adjacency, GroupColumn, Labels, Role, SparseRows, Split};
+    use boostfgl_graph::{
+        Adjacency, ColumnPreparation, GroupColumn, Labels, Missing, Role as NodeRole, SparseRows,
+        Split,
+    };
     use proptest::prelude::*;
 
     fn round_trip(graph: &Graph) -> Graph {
@@ -150,7 +184,7 @@ mod tests {
         let (adjacency, _) = Adjacency::from_edges(3, &edges, weights, directed).unwrap();
         let names = ["a b", "c,\"d\""].map(str::to_owned).to_vec();
         let labels = Labels::new([Some(1), None, Some(0)], names).unwrap();
-        let split = Split::new(vec![Role::Test, Role::None, Role::Train]);
+        let split = Split::new(vec![NodeRole::Test, NodeRole::None, NodeRole::Train]);
         let columns = (0..features.columns()).map(|column| format!("f {column}")).collect();
         Graph::new("g", adjacency, features, labels)
             .and_then(|graph| graph.with_split(split))
@@ -174,6 +208,15 @@ mod tests {
         ] {
             assert_eq!(round_trip(&graph), graph);
         }
+    }
+
+    #[test]
+    fn a_preparation_is_written_too() {
+        let graph = sample(Features::dense(3, 1, vec![1.5, 0.0, 3.0]).unwrap(), false, None);
+        let column = ColumnPreparation { missing: Missing::Indicator, standardise: true };
+        let preparation = Preparation::new(vec![column], vec![(1, 0)]).unwrap();
+        let graph = graph.with_preparation(preparation).unwrap();
+        assert_eq!(round_trip(&graph), graph);
     }
 
     #[test]

@@ -14,8 +14,11 @@
 //! number), `edge_weight` (E), `class_names`, `node_ids`, `feature_names`, `group_names` and for
 //! each of those, counted from 0, `group_K` (n, the position of the node's value, −1 for none) and
 //! `group_values_K`. Texts are UTF-8 bytes one after the other in `NAME` with the k + 1 boundaries
-//! in `NAME_offsets`. Other arrays, such as `raw_edge_index`, are ignored.
+//! in `NAME_offsets`. `preparation` (d × 2: 0 mean, 1 zero or 2 indicator for missing values, and 1
+//! if a column is to be standardised) and `missing_cells` (k × 2, node and column) say how features
+//! are prepared. Other arrays, such as `raw_edge_index`, are ignored.
 
+mod preparation;
 mod write;
 
 use std::path::Path;
@@ -34,7 +37,7 @@ pub(super) const READER: Reader = Reader {
     needs: &["edge_index", "y", "x|x_indptr"],
     optional: "x_indices, x_data, x_shape (with x_indptr); a split: train_idx, val_idx, \
         test_idx, or train_masks, val_masks, test_masks; unlabelled_idx, edge_weight, \
-        directed, class_names, node_ids, feature_names, group_names",
+        directed, class_names, node_ids, feature_names, group_names, preparation",
     detection: Detection::Array("edge_index"),
     read,
 };
@@ -60,6 +63,7 @@ pub fn read(path: &Path) -> Result<Graph> {
     let ids = strings(&mut npz, "node_ids")?;
     let groups = group_columns(&mut npz)?;
     let columns = strings(&mut npz, "feature_names")?;
+    let preparation = preparation::read(&mut npz)?;
     Graph::new(name, adjacency, features, labels)
         .and_then(|graph| graph.with_splits(splits))
         .and_then(|graph| match ids {
@@ -68,6 +72,10 @@ pub fn read(path: &Path) -> Result<Graph> {
         })
         .and_then(|graph| match columns {
             Some(columns) => graph.with_feature_names(columns),
+            None => Ok(graph),
+        })
+        .and_then(|graph| match preparation {
+            Some(preparation) => graph.with_preparation(preparation),
             None => Ok(graph),
         })
         .and_then(|graph| graph.with_group_columns(groups))

@@ -6,7 +6,7 @@ use boostfgl_graph::{
     Adjacency, Error, Features, Graph, GroupColumn, Labels, NodeIds, Result, Role, Split,
 };
 
-use super::MASKS;
+use super::{MASKS, preparation};
 use crate::readers::npz_writer::NpzWriter;
 
 /// Writes a graph so that [`read`](super::read) gives an equal one.
@@ -35,6 +35,9 @@ pub fn write(graph: &Graph, path: &Path) -> Result<()> {
     }
     if !graph.feature_names().is_empty() {
         write_strings(&mut npz, "feature_names", graph.feature_names())?;
+    }
+    if let Some(preparation) = graph.preparation() {
+        preparation::write(&mut npz, preparation)?;
     }
     if !graph.group_columns().is_empty() {
         write_group_columns(&mut npz, graph.group_columns())?;

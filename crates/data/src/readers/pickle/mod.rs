@@ -2,7 +2,7 @@
 //!
 //! A pickle is a program for a small stack machine. In Python that program may import and call
 //! anything, which is why loading an untrusted pickle is dangerous. This machine has the
-//! instructions of protocols 0 to 2, which old published datasets use, and a fixed list of names
+//! instructions of protocols 0 to 4 that published datasets use, and a fixed list of names
 //! ([`objects::Global`]): numpy arrays and types, scipy's CSR matrix, `defaultdict`, `list`. Each
 //! is turned into plain numbers by code in this folder; any other name, such as `os.system`, is an
 //! error that contains it.
@@ -24,12 +24,20 @@ pub(super) use objects::{Matrix, Pickle};
 /// Reads a file.
 ///
 /// # Errors
-/// If it cannot be read, is truncated or continues after its end, is no pickle of protocol 0 to 2,
+/// If it cannot be read, is truncated or continues after its end, is no pickle of protocol 0 to 4,
 /// or names something outside the list.
 pub(super) fn read(path: &Path) -> Result<Pickle> {
     let bytes = std::fs::read(path).map_err(|e| Error::io(path, e))?;
+    parse(path, "", &bytes)
+}
+
+/// Reads the bytes of a pickle, which are at `place` in a file.
+///
+/// # Errors
+/// As [`read`].
+pub(super) fn parse(path: &Path, place: &str, bytes: &[u8]) -> Result<Pickle> {
     let mut machine = Machine {
-        input: &bytes,
+        input: bytes,
         at: 0,
         objects: Vec::new(),
         stack: Vec::new(),
@@ -39,16 +47,15 @@ pub(super) fn read(path: &Path) -> Result<Pickle> {
     match machine.run() {
         Ok(root) => Ok(Pickle {
             path: path.to_path_buf(),
+            place: place.to_owned(),
             length: bytes.len(),
             objects: machine.objects,
             root,
         }),
-        Err(found) => Err(Error::malformed(
-            path,
-            format!(", byte {}", machine.at),
-            "a pickle of plain data",
-            found,
-        )),
+        Err(found) => {
+            let place = format!("{place}, byte {}", machine.at);
+            Err(Error::malformed(path, place, "a pickle of plain data", found))
+        }
     }
 }
 
@@ -105,6 +112,7 @@ impl Machine<'_> {
             b'I' | b'J' | b'K' | b'M' | b'L' | 0x8a => return self.integer(code),
             b'F' | b'G' => return self.float(code),
             b'S' | b'T' | b'U' | b'V' | b'X' => return self.string(code),
+            b'B' | b'C' | 0x8c..=0x8e => return self.counted_string(code),
             b']' => self.push(Object::List(Vec::new())),
             b')' => self.push(Object::Tuple(Vec::new())),
             b'}' => self.push(Object::Dict(Vec::new())),
@@ -112,14 +120,16 @@ impl Machine<'_> {
             0x85..=0x87 => return self.short_tuple(usize::from(code - 0x84)),
             b'a' | b'e' => return self.append(code),
             b's' | b'u' => return self.set_items(code),
-            b'p' | b'q' | b'r' => return self.put(code),
+            b'p' | b'q' | b'r' | 0x94 => return self.put(code),
             b'g' | b'h' | b'j' => return self.get(code),
             b'c' => return self.global(),
+            0x93 => return self.global_of_stack(),
+            0x95 => return self.frame(),
             b'R' | 0x81 => return self.call(),
             b'b' => return self.build(),
             _ => {
                 return Err(format!(
-                    "an instruction outside protocols 0 to 2 or not allowed (0x{code:02x})"
+                    "an instruction outside protocols 0 to 4 or not allowed (0x{code:02x})"
                 ));
             }
         }
@@ -128,7 +138,7 @@ impl Machine<'_> {
 
     fn protocol(&mut self) -> Step<()> {
         let [version] = self.bytes()?;
-        if version > 2 { Err(format!("protocol {version}")) } else { Ok(()) }
+        if version > 4 { Err(format!("protocol {version}")) } else { Ok(()) }
     }
 
     fn integer(&mut self, code: u8) -> Step<()> {
@@ -191,6 +201,26 @@ impl Machine<'_> {
         Ok(())
     }
 
+    /// A string or bytes of protocols 3 and 4, after their length.
+    fn counted_string(&mut self, code: u8) -> Step<()> {
+        let length = match code {
+            b'C' | 0x8c => u64::from(self.bytes::<1>()?[0]),
+            b'B' => u64::from(u32::from_le_bytes(self.bytes()?)),
+            _ => u64::from_le_bytes(self.bytes()?),
+        };
+        let length = usize::try_from(length).map_err(|_| "a string of that length")?;
+        let bytes = self.take(length)?.to_vec();
+        self.push(Object::Bytes(bytes));
+        Ok(())
+    }
+
+    /// The length of the next instructions together, which programs use to read ahead.
+    fn frame(&mut self) -> Step<()> {
+        let length = u64::from_le_bytes(self.bytes()?);
+        let rest = self.input.len() - self.at;
+        if length > rest as u64 { Err("the end of the file inside a frame".into()) } else { Ok(()) }
+    }
+
     fn collect(&mut self, code: u8) -> Step<()> {
         let items = self.pop_to_mark()?;
         self.push(match code {
@@ -236,7 +266,11 @@ impl Machine<'_> {
     /// Stores the top of the stack in the memo, from which `get` pushes it again: shared and
     /// circular values are references, never copies.
     fn put(&mut self, code: u8) -> Step<()> {
-        let key = self.memo_key(code == b'p', code == b'q')?;
+        let key = match code {
+            // The next free key, as the program that wrote the pickle counted them.
+            0x94 => u32::try_from(self.memo.len()).map_err(|_| "too many stored values")?,
+            _ => self.memo_key(code == b'p', code == b'q')?,
+        };
         let value = *self.stack.last().ok_or("an empty stack")?;
         self.memo.insert(key, value);
         Ok(())
@@ -257,8 +291,28 @@ impl Machine<'_> {
 
     fn global(&mut self) -> Step<()> {
         let module = self.line()?.to_owned();
-        let name = self.line()?;
-        let global = Global::named(&module, name);
+        let name = self.line()?.to_owned();
+        self.push_global(&module, &name)
+    }
+
+    /// A global whose module and name are on the stack.
+    fn global_of_stack(&mut self) -> Step<()> {
+        let (name, module) = (self.pop()?, self.pop()?);
+        let [module, name] = [module, name].map(|value| match value {
+            Value::Object(at) => match self.objects.get(at) {
+                Some(Object::Bytes(bytes)) => String::from_utf8(bytes.clone()).ok(),
+                _ => None,
+            },
+            _ => None,
+        });
+        let (Some(module), Some(name)) = (module, name) else {
+            return Err("a call for something without a name".into());
+        };
+        self.push_global(&module, &name)
+    }
+
+    fn push_global(&mut self, module: &str, name: &str) -> Step<()> {
+        let global = Global::named(module, name);
         let global = global.ok_or_else(|| {
             format!("a call for `{module}.{name}`, which is not on the list of plain data")
         })?;
@@ -388,207 +442,4 @@ fn unescape(literal: &[u8]) -> Step<Vec<u8>> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::readers::testing::{Folder, pickled_csr, pickled_graph, survives_damage};
-
-    fn load(bytes: &[u8]) -> Result<Pickle> {
-        let folder = Folder::new();
-        folder.write("p", bytes);
-        read(&folder.path("p"))
-    }
-
-    fn reason(bytes: &[u8]) -> String {
-        load(bytes).expect_err("refused").to_string()
-    }
-
-    #[test]
-    fn code_is_refused_by_name() {
-        // What pickle.dumps gives, in protocols 0 and 2, for an object whose __reduce__ is
-        // (os.system, ("ls",)).
-        assert!(
-            reason(b"cos\nsystem\np0\n(S'ls'\np1\ntp2\nRp3\n.")
-                .contains("`os.system`, which is not on the list")
-        );
-        assert!(
-            reason(b"\x80\x02cposix\nsystem\nq\x00U\x02lsq\x01\x85q\x02Rq\x03.")
-                .contains("`posix.system`")
-        );
-        for (module, name) in [
-            ("__builtin__", "eval"),
-            ("builtins", "exec"),
-            ("subprocess", "Popen"),
-            ("numpy", "load"),
-        ] {
-            let message = reason(format!("c{module}\n{name}\n.").as_bytes());
-            assert!(message.contains(&format!("`{module}.{name}`")), "{message}");
-        }
-        for code in [&b"(ios\nsystem\n."[..], b"Pid\n.", b"\x82\x01.", b"(o."] {
-            assert!(reason(code).contains("not allowed"), "{code:?}");
-        }
-    }
-
-    /// Published exploits of programs that load pickles.
-    #[test]
-    fn known_attacks_are_refused() {
-        let attacks: [(&str, &[u8]); 14] = [
-            ("os.system by reduce", b"\x80\x02cos\nsystem\nU\x02id\x85R."),
-            ("nt.system, as Windows names it", b"\x80\x02cnt\nsystem\nU\x03dir\x85R."),
-            ("eval", b"c__builtin__\neval\n(S'1'\ntR."),
-            (
-                "getattr, to reach what is hidden",
-                b"cbuiltins\ngetattr\n(cnumpy\nndarray\nS'tofile'\ntR.",
-            ),
-            ("an import", b"c__builtin__\n__import__\n(S'os'\ntR."),
-            ("a name through dots", b"cnumpy\ncore.multiarray.os.system\n(S'id'\ntR."),
-            (
-                "the reconstructor, with another class",
-                b"ccopy_reg\n_reconstructor\n(cos\npopen\nc__builtin__\nobject\nNtR.",
-            ),
-            ("a default that is code", b"ccollections\ndefaultdict\n(cos\nsystem\ntR."),
-            (
-                "_reconstruct, with another class",
-                b"cnumpy.core.multiarray\n_reconstruct\n(cos\nsystem\nK\x00\x85U\x01btR.",
-            ),
-            ("an instance", b"(S'id'\nios\nsystem\n."),
-            ("an instance of a class", b"\x80\x02cos\nsystem\n)\x81."),
-            (
-                "a name from the stack, protocol 4",
-                b"\x80\x04\x8c\x02os\x8c\x06system\x93\x8c\x02id\x85R.",
-            ),
-            ("the registry of extensions", b"\x80\x02\x84\xff\xff\xff\x7f."),
-            ("a persistent name", b"U\x02idQ."),
-        ];
-        for (what, bytes) in attacks {
-            let message =
-                load(bytes).err().unwrap_or_else(|| panic!("{what} was taken")).to_string();
-            assert!(message.contains("expected a pickle of plain data"), "{what}: {message}");
-        }
-    }
-
-    /// Lengths and positions far beyond the end of the file.
-    #[test]
-    fn false_lengths_and_positions_are_refused() {
-        let claims: [&[u8]; 8] = [
-            b"T\xff\xff\xff\x7f",
-            b"X\xff\xff\xff\xff",
-            b"\x8b\xff\xff\xff\x7f",
-            b"\x80\x04\x8d\xff\xff\xff\xff\xff\xff\xff\x7f",
-            b"\x80\x04\x95\xff\xff\xff\xff\xff\xff\xff\x7f.",
-            b"j\xff\xff\xff\xff.",
-            b"g4294967295\n.",
-            b"I99999999999999999999999999\n.",
-        ];
-        for bytes in claims {
-            assert!(load(bytes).is_err(), "{bytes:?}");
-        }
-        // A large memo key takes no more memory than a small one.
-        assert!(load(b"]r\xff\xff\xff\xff.").is_ok());
-        // Ten lists, each of ten times the one before ("billion laughs"): ten thousand million
-        // values if they were copied.
-        let mut laughs = b"](K\x01K\x01eq\x00".to_vec();
-        for level in 0..10u8 {
-            laughs.extend(b"0](");
-            laughs.extend([b'h', level].repeat(10));
-            laughs.extend([b'e', b'q', level + 1]);
-        }
-        laughs.push(b'.');
-        assert!(load(&laughs).unwrap().neighbour_lists().is_err());
-    }
-
-    #[test]
-    fn allowed_names_are_refused_with_other_arguments() {
-        assert!(reason(b"c__builtin__\nlist\n(S'a'\ntR.").contains("list"));
-        assert!(reason(b"cnumpy\nndarray\n)R.").contains("ndarray"));
-        assert!(reason(b"ccollections\ndefaultdict\n(cnumpy\ndtype\ntR.").contains("defaultdict"));
-    }
-
-    /// Other readers of the file would find a second pickle after the first.
-    #[test]
-    fn bytes_after_the_end_are_refused() {
-        assert!(load(b"].").is_ok());
-        assert!(
-            reason(b"].cos\nsystem\n.")
-                .ends_with("byte 2: expected a pickle of plain data, found 12 bytes after its end")
-        );
-        assert!(reason(b"].\n").contains("found 1 bytes after its end"));
-    }
-
-    #[test]
-    fn protocol_0_is_understood() {
-        let text = b"(dp0\nI0\n(lp1\nI1\naL2L\nasI1\n(lp2\nI0\nas.";
-        assert_eq!(load(text).unwrap().neighbour_lists().unwrap(), [(0, vec![1, 2]), (1, vec![0])]);
-    }
-
-    #[test]
-    fn broken_programs_are_refused() {
-        for bytes in [
-            &b""[..],
-            b".",
-            b"a.",
-            b"(.",
-            b"N",
-            b"]a.",
-            b"NNs.",
-            b"}(K\x01u.",
-            b"h\x00.",
-            b"t.",
-            b"\x86.",
-            b"Nb.",
-            b"NR.",
-            b"U\xff",
-            b"T\xff\xff\xff\xff",
-            b"\x8a\x09aaaaaaaaa.",
-            b"Ix\n.",
-            b"Fx\n.",
-            b"S'\\\n.",
-            b"S'a\n.",
-            b"(0.",
-            b"\x80\x05.",
-            b"\x80\x02)\x81.",
-        ] {
-            assert!(load(bytes).is_err(), "{bytes:?}");
-        }
-    }
-
-    #[test]
-    fn deep_and_circular_values_are_errors() {
-        let mut deep = b"]".repeat(100_000);
-        deep.extend(b"a".repeat(99_999));
-        deep.push(b'.');
-        assert!(load(&deep).unwrap().neighbour_lists().is_err());
-        assert!(load(b"]q\x00h\x00a.").unwrap().csr().is_err());
-    }
-
-    #[test]
-    fn sharing_does_not_multiply_memory() {
-        // A thousand keys that all refer to one list of a thousand nodes: a million neighbours in 5
-        // kB.
-        let mut shared = b"}(K\x00](".to_vec();
-        shared.extend(b"K\x01".repeat(1000));
-        shared.extend(b"eq\x00");
-        shared.extend(b"K\x00h\x00".repeat(1000));
-        shared.extend(b"u.");
-        let message = load(&shared).unwrap().neighbour_lists().unwrap_err().to_string();
-        assert!(message.contains("repeated lists"), "{message}");
-        let sides = b"K\x01".repeat(100);
-        let state = [
-            b"cnumpy.core.multiarray\n_reconstruct\n(cnumpy\nndarray\nNNtR(K\x01(",
-            &sides[..],
-            b"tN\x89U\x00tb.",
-        ]
-        .concat();
-        assert!(reason(&state).contains("shape"));
-    }
-
-    #[test]
-    fn damage_never_panics() {
-        let folder = Folder::new();
-        folder.write("g", &pickled_graph(&[(0, &[1, 2]), (1, &[0]), (2, &[0])]));
-        survives_damage(&folder.path("g"), |path| {
-            read(path).and_then(|p| p.neighbour_lists()).is_ok()
-        });
-        folder.write("x", &pickled_csr(2, 3, &[0, 1, 2], &[2, 0], &[1.0, 0.5]));
-        survives_damage(&folder.path("x"), |path| read(path).and_then(|p| p.csr()).is_ok());
-    }
-}
+mod tests;

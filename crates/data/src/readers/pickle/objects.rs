@@ -69,6 +69,10 @@ pub(super) enum Object {
     Dict(Vec<(Value, Value)>),
     Global(Global),
     DType(DType),
+    /// The type of arrays of Python objects.
+    AnyType,
+    /// An array of Python objects: the position of the list that has them.
+    Items(usize),
     /// An array; `None` until its contents arrive.
     Array(Option<ArrayState>),
     /// A CSR matrix and, once it arrives, the dictionary of its attributes.
@@ -95,6 +99,8 @@ impl Object {
             Self::Dict(_) => "a dictionary",
             Self::Global(global) => global.name(),
             Self::DType(_) => "a number type",
+            Self::AnyType => "a type of objects",
+            Self::Items(_) => "an array of objects",
             Self::Array(_) => "an array",
             Self::Csr(_) => "a matrix",
         }
@@ -115,6 +121,9 @@ pub(super) fn call(objects: &[Object], callee: Value, arguments: Value) -> Step<
         (Global::Reconstruct, 3) if names[0] == Some(Global::NdArray) => Ok(Object::Array(None)),
         (Global::DType, 1..=3) => {
             let name = bytes(objects, arguments[0]).and_then(|name| std::str::from_utf8(name).ok());
+            if matches!(name, Some("O" | "O4" | "O8")) {
+                return Ok(Object::AnyType);
+            }
             let dtype = name
                 .and_then(DType::parse)
                 .ok_or("a number type that is not bool, integer or float")?;
@@ -146,14 +155,25 @@ pub(super) fn build(objects: &mut [Object], target: Value, state: Value) -> Step
                 _ => return Err("a number type of unknown byte order".into()),
             }
         }
+        (Object::AnyType, Some(Object::Tuple(_))) => Object::AnyType,
         (Object::Array(None), Some(Object::Tuple(fields))) => {
-            Object::Array(Some(array_state(objects, fields)?))
+            match list_of_objects(objects, fields) {
+                Some(list) => Object::Items(list),
+                None => Object::Array(Some(array_state(objects, fields)?)),
+            }
         }
         (Object::Csr(None), Some(Object::Dict(_))) => Object::Csr(Some(state)),
         (other, _) => return Err(format!("a state that does not belong to {}", other.kind())),
     };
     objects[at] = filled;
     Ok(())
+}
+
+/// The position of the list in the state of an array of Python objects.
+fn list_of_objects(objects: &[Object], fields: &[Value]) -> Option<usize> {
+    let &[_, _, dtype, _, Value::Object(list)] = fields else { return None };
+    let is_any = matches!(get(objects, dtype), Some(Object::AnyType));
+    (is_any && matches!(objects.get(list), Some(Object::List(_)))).then_some(list)
 }
 
 /// numpy's state: version, shape, number type, whether column-major, bytes.
@@ -210,6 +230,8 @@ const MAX_EMPTY_SIDE: usize = 1 << 24;
 #[derive(Debug)]
 pub(in super::super) struct Pickle {
     pub(super) path: PathBuf,
+    /// Where in the file it is, as it is printed after the path.
+    pub(super) place: String,
     /// Bytes in the file.
     pub(super) length: usize,
     pub(super) objects: Vec<Object>,
@@ -225,6 +247,40 @@ pub(in super::super) struct Matrix {
 }
 
 impl Pickle {
+    /// The object in a pickled array of one object.
+    ///
+    /// # Errors
+    /// If it is something else.
+    pub(in super::super) fn only_object(mut self) -> Result<Self> {
+        let items = match get(&self.objects, self.root) {
+            Some(Object::Items(list)) => get(&self.objects, Value::Object(*list)),
+            _ => None,
+        };
+        match items {
+            Some(Object::List(items)) if items.len() == 1 => {
+                self.root = items[0];
+                Ok(self)
+            }
+            _ => Err(self.wrong("an array of one object", self.kind(self.root))),
+        }
+    }
+
+    /// Whether it is a scipy CSR matrix.
+    pub(in super::super) fn is_csr(&self) -> bool {
+        matches!(get(&self.objects, self.root), Some(Object::Csr(_)))
+    }
+
+    /// The pickled one-dimensional array of integers.
+    ///
+    /// # Errors
+    /// If it is something else.
+    pub(in super::super) fn integers(&self) -> Result<Vec<i64>> {
+        match self.array::<i64>(self.root, "an array of integers")? {
+            ([_], values) => Ok(values),
+            (shape, _) => Err(self.wrong("one dimension", format!("an array of shape {shape:?}"))),
+        }
+    }
+
     /// The pickled two-dimensional array.
     ///
     /// # Errors
@@ -263,7 +319,7 @@ impl Pickle {
             indices: self.array(self.attribute(*attributes, "indices")?, "indices")?.1,
             values: self.array(self.attribute(*attributes, "data")?, "data")?.1,
         };
-        csr.check(&self.path, "")?;
+        csr.check(&self.path, &self.place)?;
         Ok(csr)
     }
 
@@ -346,6 +402,6 @@ impl Pickle {
     }
 
     fn wrong(&self, expected: impl Into<String>, found: impl Into<String>) -> Error {
-        Error::malformed(&self.path, "", expected, found)
+        Error::malformed(&self.path, &self.place, expected, found)
     }
 }
