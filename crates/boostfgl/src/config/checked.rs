@@ -73,6 +73,7 @@ impl Checked<Config> {
             aggregation,
             attack,
             groups: _,
+            evaluation: _,
             methods,
         } = self.0.clone();
         Ok(Setup {

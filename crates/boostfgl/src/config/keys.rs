@@ -1,6 +1,6 @@
 //! Every key with its meaning, taken from the doc comments of the structs.
 
-use super::Config;
+use super::{Config, EvaluationSection};
 use serde_json::Value;
 use std::sync::OnceLock;
 
@@ -42,13 +42,14 @@ pub fn values(config: &Config) -> Vec<(&'static Key, Option<toml::Value>)> {
 /// A configuration as a table, including the keys that files leave out at their default. A test
 /// checks that none is missing here.
 fn whole(config: &Config) -> toml::Table {
-    let Config { screen, aggregation, attack, portable, transport, model, client_data, .. } =
-        config.clone();
+    let Config { screen, aggregation, attack, portable, transport, model, .. } = config.clone();
+    let Config { client_data, evaluation, .. } = config.clone();
     let mut whole = toml::Table::try_from(config).unwrap_or_default();
     let sections = [
         ("screen", toml::Value::try_from(screen)),
         ("aggregation", toml::Value::try_from(aggregation)),
         ("attack", toml::Value::try_from(attack)),
+        ("evaluation", evaluation_whole(evaluation)),
         ("client_data", toml::Value::try_from(client_data)),
         ("portable", Ok(toml::Value::Boolean(portable))),
         ("transport", toml::Value::try_from(transport)),
@@ -60,6 +61,14 @@ fn whole(config: &Config) -> toml::Table {
         network.insert("message_noise".into(), toml::Value::Float(model.message_noise));
     }
     whole
+}
+
+/// The section with the keys that files leave out at their default.
+fn evaluation_whole(evaluation: EvaluationSection) -> Result<toml::Value, toml::ser::Error> {
+    let thresholds = toml::Value::try_from(evaluation.thresholds)?;
+    let mut section = toml::Table::try_from(evaluation)?;
+    section.insert("thresholds".to_owned(), thresholds);
+    Ok(toml::Value::Table(section))
 }
 
 fn collect(

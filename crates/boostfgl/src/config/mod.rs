@@ -18,6 +18,7 @@ pub use keys::{Key, keys, values};
 pub use layers::{Layers, Source, without_effect};
 
 use crate::{Error, Result};
+use boostfgl_fairness::protected::thresholds::ThresholdRule;
 use boostfgl_fed::boost::{Boost, BoostConfig};
 use boostfgl_fed::config::{Model, Optimizer, Protocol, Transport};
 use boostfgl_fed::methods::{self, MethodConfigs, MethodInfo};
@@ -85,6 +86,9 @@ pub struct Config {
     pub attack: attack::Config,
     /// The groups that fairness is measured on.
     pub groups: GroupSection,
+    /// What is kept of the reported round, and how it is evaluated.
+    #[serde(skip_serializing_if = "is_default")]
+    pub evaluation: EvaluationSection,
     /// Settings of the methods; those of methods that are not selected have no effect.
     pub methods: MethodConfigs,
 }
@@ -111,6 +115,7 @@ impl Default for Config {
             aggregation: aggregate::Config::default(),
             attack: attack::Config::default(),
             groups: GroupSection::default(),
+            evaluation: EvaluationSection::default(),
             methods: MethodConfigs::default(),
         }
     }
@@ -120,6 +125,11 @@ impl Default for Config {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
 fn is_false(value: &bool) -> bool {
     !*value
+}
+
+/// The same for a section.
+fn is_default<S: Default + PartialEq>(section: &S) -> bool {
+    *section == S::default()
 }
 
 /// The same for the transport.
@@ -219,6 +229,33 @@ impl Default for GroupSection {
             homophily_threshold: 0.5,
             homophily_graph: HomophilyGraph::Global,
         }
+    }
+}
+
+/// What is kept of the reported round, and how it is evaluated (`[evaluation]`). It changes no digit
+/// of training.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct EvaluationSection {
+    /// Whether predictions come with the probability of every class.
+    pub probabilities: bool,
+    /// The positive class: the event that predictions select for, such as fraud. Left out, data
+    /// with two classes use the last in order, and data with more take each class against all
+    /// others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub positive: Option<String>,
+    /// none, equal-selection or equal-opportunity: what thresholds of their own would make equal
+    /// between the groups of each group column. They are chosen on validation nodes and evaluated
+    /// on test nodes; predictions stay those of the model.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(with = "String")]
+    pub thresholds: ThresholdRule,
+}
+
+impl EvaluationSection {
+    /// Whether the probabilities of the reported round are needed.
+    pub fn keeps_probabilities(&self) -> bool {
+        self.probabilities || self.positive.is_some() || self.thresholds != ThresholdRule::None
     }
 }
 

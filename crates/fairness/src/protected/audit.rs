@@ -1,6 +1,7 @@
 //! The question of an audit, and how it is answered.
 
 use super::grouped::{Evaluated, Grouped, Scores};
+use super::scores::ALL;
 use super::thresholds::{self, ThresholdRule};
 use super::{
     AttributeScores, ClassDisparity, ClassRates, Disparities, FairnessScores, PositiveClass,
@@ -100,7 +101,7 @@ impl<'a> Audit<'a> {
         self.check()?;
         let names = self.facts.truth.names();
         let nodes = self.evaluated().collect();
-        let all = Grouped::new("all test nodes".to_owned(), nodes, names.len())?;
+        let all = Grouped::new(ALL.to_owned(), nodes, names.len())?;
         let (positive, classes) = self.classes();
         let scores = self.scores();
         let rates = classes.iter().map(|&class| ClassRates {

@@ -11,6 +11,7 @@ mod comparison;
 mod convergence;
 mod cost;
 mod diagnostics;
+mod fairness;
 mod group_scores;
 mod groups;
 mod partition;
@@ -49,11 +50,12 @@ type Section = (&'static str, &'static str, fn(&RunGroup) -> Option<String>);
 type Rendered = (&'static str, &'static str, String);
 
 /// The sections of a group, in order.
-const SECTIONS: [Section; 13] = [
+const SECTIONS: [Section; 14] = [
     ("warnings", "Warnings", about::warnings),
     ("verdict", "For whom does it work?", verdict::section),
     ("about", "What the numbers are about", about::section),
     ("groups", "Groups of nodes", groups::section),
+    ("fairness", "Protected attributes", fairness::section),
     ("comparison", "Paired differences and ranks", comparison::section),
     ("clients", "Clients", clients::section),
     ("convergence", "Convergence", convergence::section),
