@@ -11,8 +11,8 @@ use crate::{Error, Result};
 use boostfgl_fed::Registry;
 use boostfgl_fed::config::Transport;
 use boostfgl_fed::transport::exchange_in_process;
-use boostfgl_fed::{Client, Event, Next, Outcome, RoundRecord, RoundReport, Server};
-use boostfgl_nn::{Dense, Params, StateVisitor, Stateful};
+use boostfgl_fed::{Client, Evaluated, Event, Next, Outcome, RoundRecord, RoundReport, Server};
+use boostfgl_nn::{Dense, Matrix, Params, StateVisitor, Stateful};
 use boostfgl_protocol::{Enrolment, Reply, Task};
 use boostfgl_report::SplitOrigin;
 use std::time::Instant;
@@ -127,7 +127,8 @@ impl Sides {
     fn models(&self) -> Vec<Params<f32>> {
         match self.server.reported_models() {
             [] => {
-                let own = self.clients.iter().filter_map(|client| client.reported()?.1);
+                let own =
+                    self.clients.iter().filter_map(|client| client.reported()?.own.as_deref());
                 own.cloned().collect()
             }
             models => models.to_vec(),
@@ -273,14 +274,15 @@ impl SeedTraining<'_, '_> {
         let origin = split_origin(experiment)?;
         let details = details(config, &scoring, &trace, (seed, origin))?;
         let (up, down) = sides.server.traffic();
-        let clients = sides.clients.iter();
-        let predictions = clients.filter_map(|client| Some(client.reported()?.0)).flatten();
+        let reports: Vec<_> = sides.clients.iter().filter_map(Client::reported).collect();
+        let predictions = reports.iter().flat_map(|report| &report.predictions);
         let models = sides.models();
         let first =
             models.first().ok_or_else(|| Error::Fed(boostfgl_fed::Error::NothingToTrain))?;
         let outcome = Outcome {
             round: reported.round,
             predictions: predictions.copied().collect(),
+            probabilities: probabilities(&reports),
             bytes_up: up.payload,
             bytes_down: down.payload,
             framed_up: up.framed,
@@ -297,6 +299,15 @@ impl SeedTraining<'_, '_> {
         let run = ClientsSeed { seed, outcome, refused };
         Ok(FinishedSeed { run, summary, spent, recorded })
     }
+}
+
+/// The probabilities of all clients, one below the other, if they keep them.
+fn probabilities(reports: &[&Evaluated<f32>]) -> Option<Matrix<f32>> {
+    let kept: Vec<&Matrix<f32>> =
+        reports.iter().filter_map(|report| report.probabilities.as_ref()).collect();
+    let columns = kept.first()?.columns();
+    let values: Vec<f32> = kept.iter().flat_map(|rows| rows.to_vec()).collect();
+    Some(Matrix::from_rows(values.len() / columns, columns, &values))
 }
 
 /// Where the roles of nodes come from: drawn by shares as soon as one client draws them.

@@ -43,13 +43,14 @@ pub fn values(config: &Config) -> Vec<(&'static Key, Option<toml::Value>)> {
 /// checks that none is missing here.
 fn whole(config: &Config) -> toml::Table {
     let Config { screen, aggregation, attack, portable, transport, model, .. } = config.clone();
-    let Config { client_data, evaluation, .. } = config.clone();
+    let Config { client_data, evaluation, loss, .. } = config.clone();
     let mut whole = toml::Table::try_from(config).unwrap_or_default();
     let sections = [
         ("screen", toml::Value::try_from(screen)),
         ("aggregation", toml::Value::try_from(aggregation)),
         ("attack", toml::Value::try_from(attack)),
         ("evaluation", evaluation_whole(evaluation)),
+        ("loss", toml::Value::try_from(loss)),
         ("client_data", toml::Value::try_from(client_data)),
         ("portable", Ok(toml::Value::Boolean(portable))),
         ("transport", toml::Value::try_from(transport)),

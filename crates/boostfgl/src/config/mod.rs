@@ -20,7 +20,7 @@ pub use layers::{Layers, Source, without_effect};
 use crate::{Error, Result};
 use boostfgl_fairness::protected::thresholds::ThresholdRule;
 use boostfgl_fed::boost::{Boost, BoostConfig};
-use boostfgl_fed::config::{Model, Optimizer, Protocol, Transport};
+use boostfgl_fed::config::{Loss, Model, Optimizer, Protocol, Transport};
 use boostfgl_fed::methods::{self, MethodConfigs, MethodInfo};
 use boostfgl_fed::{aggregate, attack, screen};
 use boostfgl_graph::groups::MinorityRule;
@@ -67,6 +67,9 @@ pub struct Config {
     pub partition: PartitionConfig,
     /// How each client's nodes are divided into training, validation and test nodes.
     pub split: SplitSection,
+    /// The supervised loss.
+    #[serde(skip_serializing_if = "is_default")]
+    pub loss: Loss,
     /// The network.
     pub model: Model,
     /// The local optimiser.
@@ -107,6 +110,7 @@ impl Default for Config {
             data: DataSection::default(),
             partition: PartitionConfig::default(),
             split: SplitSection::default(),
+            loss: Loss::default(),
             model: Model::default(),
             optimizer: Optimizer::default(),
             fed: Protocol::default(),

@@ -159,3 +159,61 @@ fn a_positive_class_that_is_never_predicted_is_warned_about() {
     assert!(kinds.contains(&"positive-never-predicted"), "{kinds:?}");
     assert!(done.stdout.contains("the positive class `fraud` is never predicted"));
 }
+
+#[test]
+fn thresholds_by_group_make_groups_more_equal_and_show_their_cost() {
+    let place = Place::new();
+    write_customers(&place, "bank", ",group:sex", sex);
+    let run = |keys: &str, out: &str| {
+        let arguments =
+            format!("run bank {QUICK} --seeds 1 --set positive=fraud {keys} --out {out}");
+        (place.ok(&arguments).stdout, place.json(&format!("{out}/summary.json")))
+    };
+    let (_, plain) = run("", "a");
+    let (text, treated) = run("--set thresholds=equal-opportunity", "b");
+    assert_eq!(plain["digest"], treated["digest"], "the model and its predictions stay");
+    assert_eq!(place.read("a/predictions.csv"), place.read("b/predictions.csv"));
+    let sex = &treated["seeds"][0]["fairness"]["attributes"][0];
+    let found = &sex["thresholds"];
+    assert_eq!(found["rule"], "equal-opportunity");
+    // Before the thresholds it is the model, as in the table of groups.
+    let difference = |side: &str| found[side]["true_positive_rate_difference"].as_f64().unwrap();
+    assert_eq!(
+        found["before"]["true_positive_rate_difference"],
+        sex["true_positive_rate"]["difference"]
+    );
+    assert!(difference("after") < difference("before"), "{found:#}");
+    let thresholds: Vec<f64> = found["groups"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|group| group["threshold"].as_f64().unwrap())
+        .collect();
+    assert!(thresholds[0] != thresholds[1], "{thresholds:?}");
+    let accuracy = |side: &str| 100.0 * found[side]["accuracy"]["value"].as_f64().unwrap();
+    let cost = format!("accuracy {:.1} to {:.1}", accuracy("before"), accuracy("after"));
+    // Lines are broken between words.
+    let words: Vec<&str> = text.split_whitespace().collect();
+    assert!(words.join(" ").contains(&cost), "{cost}\n{text}");
+    assert!(place.read("b/report.html").contains("Thresholds by group (equal-opportunity)"));
+    assert!(plain["seeds"][0]["fairness"]["attributes"][0].get("thresholds").is_none());
+}
+
+#[test]
+fn a_resumed_run_has_the_same_rates() {
+    let place = Place::new();
+    write_customers(&place, "bank", ",group:sex", sex);
+    let run = |out: &str| {
+        format!("run bank {QUICK} --seeds 2 --set thresholds=equal-selection --out {out}")
+    };
+    place.ok(&run("whole"));
+    let fairness = |run: &str, seed: usize| {
+        place.json(&format!("{run}/summary.json"))["seeds"][seed]["fairness"].clone()
+    };
+    place.ok(&run("again"));
+    assert_eq!(place.read("whole/predictions.csv"), place.read("again/predictions.csv"));
+    for seed in 0..2 {
+        assert_eq!(fairness("whole", seed), fairness("again", seed));
+        assert_eq!(fairness("whole", seed)["positive"], "last-of-two");
+    }
+}
