@@ -1,8 +1,10 @@
 //! Details of one seed in the summary, in addition to its metrics, and warnings about it.
 
 use crate::config::HomophilyGraph;
+use crate::run::audit;
 use crate::run::evaluator::Evaluator;
 use crate::{Experiment, Result};
+use boostfgl_fairness::protected::positive_class;
 use boostfgl_fairness::warnings::{self, ClientGuess};
 use boostfgl_fairness::{Confusion, Percent, Warning, WarningKind};
 use boostfgl_fed::{Outcome, Snapshot};
@@ -36,6 +38,7 @@ pub(crate) fn details(
             HomophilyGraph::Local => Neighbours::Local,
         },
         clients: Vec::new(),
+        fairness: audit::scores(experiment, evaluator, partition, outcome)?,
         warnings: find_warnings(experiment, evaluator, partition, outcome, seed)?,
         ..SeedDetails::default()
     };
@@ -100,6 +103,10 @@ fn find_warnings(
         .filter_map(|&v| Some((labels.get(v as usize)?, outcome.predictions[v as usize])));
     let confusion = Confusion::from_pairs(graph.classes(), test_pairs)?;
     let mut found = warnings::unpredicted(&confusion, names, seed);
+    if let Some(name) = &experiment.config().evaluation.positive {
+        let class = positive_class(name, names)? as usize;
+        warnings::positive_unpredicted(&confusion, class, name, seed, &mut found);
+    }
     // Rounds that a method adds train other modules with another loss, so they are left out.
     let rounds = experiment.config().fed.rounds.min(outcome.trace.losses.len());
     found.extend(warnings::training_loss(&outcome.trace.losses[..rounds], seed));

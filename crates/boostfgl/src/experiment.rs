@@ -2,6 +2,7 @@
 
 use crate::builder::ExperimentBuilder;
 use crate::config::{Assignment, Checked, Config, DataSection};
+use crate::run::audit;
 use crate::{Data, Error, Result, fingerprint, memory};
 use boostfgl_fairness::Evaluation;
 use boostfgl_fairness::diagnostics::{Diagnosis, DiagnosticKind, Settings};
@@ -275,6 +276,7 @@ impl Experiment {
             .groups
             .minority
             .classes(&vec![1; self.graph.classes()], self.graph.labels().names())?;
+        audit::check(&self.config.evaluation, &self.graph)?;
         let published = matches!(self.split_rule()?, SplitRule::Published);
         if self.config.partition.file().is_some() {
             for &seed in &self.config.seeds {

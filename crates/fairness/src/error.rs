@@ -23,7 +23,8 @@ pub enum Error {
     /// Nothing has this name.
     #[error("unknown {kind} `{name}`{}; there are {}", did_you_mean(suggestion.as_deref()), some(known))]
     Unknown {
-        /// What sort of name: `diagnostic`, `grouping`, `group column`, `metric`, `class`.
+        /// What sort of name: `diagnostic`, `grouping`, `group column`, `metric`,
+        /// `class`, `positive class`.
         kind: &'static str,
         /// The name as given.
         name: String,
@@ -86,6 +87,9 @@ impl Error {
             Self::Inconsistent { .. } => "Check that the partition belongs to this dataset.",
             Self::Unknown { kind: "group column", .. } => {
                 "A column of nodes.csv is a grouping if its header is group:NAME."
+            }
+            Self::Unknown { kind: "positive class", .. } => {
+                "Set evaluation.positive to one of the classes."
             }
             Self::Unknown { kind: "diagnostic", .. } => {
                 "Name some of them with commas between, or all."

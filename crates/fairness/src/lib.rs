@@ -12,6 +12,9 @@
 //! * [`Readings`], [`Scores`] — each metric in its three readings `pooled`, `present` and `client`.
 //! * [`frame`] — any metric × any grouping of the nodes: difference, ratio, worst group and
 //!   intervals.
+//! * [`protected`] — rates of a positive class by protected attribute, demographic parity, equalised
+//!   odds.
+//! * [`scored`] — metrics of probabilities: AUC, average precision, calibration.
 //! * [`aggregate`] — mean and standard deviation over seeds.
 //! * [`diagnostics`] — where unfairness arises inside a run.
 //! * [`statistics`] — intervals, tests and ranks over paired runs.
@@ -30,6 +33,8 @@ mod group;
 mod headline;
 mod inputs;
 pub mod metrics;
+pub mod protected;
+pub mod scored;
 mod scores;
 pub mod statistics;
 mod table;

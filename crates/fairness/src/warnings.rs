@@ -31,6 +31,8 @@ pub enum WarningKind {
     OneClass,
     /// A class with test nodes is never predicted, or never rightly.
     NeverPredicted,
+    /// The positive class of the configuration is never predicted.
+    PositiveNeverPredicted,
     /// The training loss is larger at the end than at the start, or no number.
     Diverged,
     /// The training loss is not smaller at the end than at the start.
@@ -144,6 +146,28 @@ fn never_found(counts: &ClassCounts, name: &str, seed: u64) -> Option<Warning> {
         _ => return None,
     };
     Some(Warning::new(WarningKind::NeverPredicted, name, text, seed))
+}
+
+/// A positive class that is never predicted: every rate that fairness is measured by is then 0.
+/// Replaces a warning of [`unpredicted`] about the same class in `found`.
+pub fn positive_unpredicted(
+    confusion: &Confusion,
+    class: usize,
+    name: &str,
+    seed: u64,
+    found: &mut Vec<Warning>,
+) {
+    let Some(counts) = confusion.per_class().get(class).copied() else { return };
+    if counts.predicted > 0 || confusion.total() == 0 {
+        return;
+    }
+    found.retain(|known| (known.kind, &*known.subject) != (WarningKind::NeverPredicted, name));
+    let text = format!(
+        "the positive class `{name}` is never predicted: selection rate and recall are 0 for every \
+         group, which is no sign of fairness, and none of its {} test nodes is found",
+        counts.truth
+    );
+    found.push(Warning::new(WarningKind::PositiveNeverPredicted, name, text, seed));
 }
 
 /// A training loss that did not fall or rose, from the loss of every round.
@@ -307,6 +331,23 @@ mod tests {
         assert!(unpredicted(&confusion(&[(0, 0), (1, 1)]), &names(), 0).is_empty());
         assert!(unpredicted(&confusion(&[(0, 0), (0, 0)]), &names(), 0).is_empty());
         assert_eq!(unpredicted(&confusion(&[]), &names(), 0)[0].kind, WarningKind::NoTestNode);
+    }
+
+    #[test]
+    fn a_positive_class_that_is_never_predicted_has_a_warning_of_its_own() {
+        let names = ["a", "b", "c"].map(str::to_owned);
+        let pairs = |last| Confusion::from_pairs(3, [(0, 0), (1, 1), (2, last)]).unwrap();
+        let check = |confusion: &Confusion| {
+            let mut found = unpredicted(confusion, &names, 0);
+            positive_unpredicted(confusion, 2, "c", 0, &mut found);
+            found
+        };
+        let found = check(&pairs(0));
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].kind, WarningKind::PositiveNeverPredicted);
+        assert!(found[0].text.ends_with("none of its 1 test nodes is found"), "{}", found[0].text);
+        assert!(check(&pairs(2)).is_empty());
+        assert_eq!(check(&Confusion::new(3))[0].kind, WarningKind::NoTestNode);
     }
 
     #[test]

@@ -17,12 +17,12 @@ use boostfgl_graph::{Graph, Labels};
 use boostfgl_nn::{Real, StateVisitor};
 use boostfgl_partition::{Partition, Ratios, Registry, SplitRule};
 
-/// The share of the nodes predicted to be of a class that truly are: hits_c / predicted_c.
-struct Precision;
+/// Precision under another name: hits_c / predicted_c.
+struct PredictiveValue;
 
-impl Metric for Precision {
+impl Metric for PredictiveValue {
     fn name(&self) -> &'static str {
-        "precision"
+        "predictive_value"
     }
 
     fn meaning(&self) -> &'static str {
@@ -67,9 +67,11 @@ impl Metric for BalancedAccuracy {
 
 #[test]
 fn a_metric_of_a_program_is_measured_on_groups() {
-    let registry = MetricRegistry::builtin().with(Precision);
-    let known = registry.forms().into_iter().any(|(form, _)| form == "precision:CLASS");
-    assert!(known && registry.parse("accuracy").is_ok() && registry.parse("precision").is_err());
+    let registry = MetricRegistry::builtin().with(PredictiveValue);
+    let known = registry.forms().into_iter().any(|(form, _)| form == "predictive_value:CLASS");
+    assert!(
+        known && registry.parse("accuracy").is_ok() && registry.parse("predictive_value").is_err()
+    );
 
     let truth = Labels::from_integers(&[0, 0, 1, 1], 2).unwrap();
     let facts = Facts {
@@ -84,14 +86,17 @@ fn a_metric_of_a_program_is_measured_on_groups() {
         columns: &[],
     };
     let options = FrameOptions { min_group: 1, ..FrameOptions::default() };
-    let metric = registry.parse("precision:1").unwrap();
+    let metric = registry.parse("predictive_value:1").unwrap();
     let by = Grouping::parse("client").unwrap();
     let frame = MetricFrame::new(&facts, &by, &metric, options).unwrap();
     // Predicted to be of class 1: node 1, wrongly, at client 0; nodes 2 and 3, rightly, at client
     // 1.
     let values: Vec<_> = frame.rows.iter().map(|row| (row.counted, row.value)).collect();
     assert_eq!(values, [(1, Some(0.0)), (2, Some(1.0))]);
-    assert_eq!((frame.overall, frame.metric.to_string()), (Some(2.0 / 3.0), "precision:1".into()));
+    assert_eq!(
+        (frame.overall, frame.metric.to_string()),
+        (Some(2.0 / 3.0), "predictive_value:1".into())
+    );
     assert_eq!(frame.worst.unwrap().group, "client=0");
 }
 

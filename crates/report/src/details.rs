@@ -1,6 +1,7 @@
 //! Details of a run besides its metrics: both rounds that papers report, training budget, split and
 //! minority classes.
 
+use boostfgl_fairness::protected::FairnessScores;
 use boostfgl_fairness::{Percent, Scores, Warning};
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +37,10 @@ pub struct SeedDetails {
     /// The clients, where they have names and graphs of their own; left out otherwise.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clients: Vec<ClientSummary>,
+    /// Rates of the positive class by protected attribute, as fractions of 1; left out where the
+    /// data have no group column and no positive class is configured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fairness: Option<FairnessScores>,
     /// Warnings, such as a collapsed model; left out without any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,

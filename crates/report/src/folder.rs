@@ -194,6 +194,14 @@ impl RunFolder {
         PredictionsWriter::create(self.file(Self::PREDICTIONS))
     }
 
+    /// Starts `predictions.csv` with more columns after the usual ones.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn predictions_with(&self, more: &[String]) -> Result<PredictionsWriter> {
+        PredictionsWriter::with_columns(self.file(Self::PREDICTIONS), more)
+    }
+
     /// The folder of one client, in which its predictions and its own models are.
     pub fn client(&self, name: &str) -> PathBuf {
         self.path.join(Self::CLIENTS).join(name)

@@ -141,7 +141,7 @@ impl<'a> FrameTable<'a> {
     fn headings(&self, metric: &FrameMetric, interval: bool) -> Vec<[String; 2]> {
         let name = plain(&metric.to_string());
         let mut titles = vec![["Nodes", ""]];
-        titles.extend(metric.class().map(|_| ["Counted", "of the class"]));
+        titles.extend(metric.class().map(|_| ["Counted", metric.counted()]));
         titles.push([&name, "%"]);
         titles.extend(interval.then_some(["Interval", "%"]));
         titles.into_iter().map(|title| title.map(str::to_owned)).collect()

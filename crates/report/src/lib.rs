@@ -18,6 +18,7 @@
 //!   tables.
 //! * [`FrameTable`] — a metric by groups of nodes, with intervals and the worst group; [`GroupCurves`] —
 //!   the same round by round.
+//! * [`FairnessTable`] — rates of the positive class by protected attribute.
 //! * [`Results`] — the results of an experiment, small enough for a repository.
 //! * [`figure`] — the figures of the paper by name, from results or from runs.
 //! * [`chart`] — pictures as inline SVG, each with the table of its numbers.
@@ -40,6 +41,7 @@ mod fingerprint;
 mod folder;
 mod frame;
 mod group_curves;
+mod group_fairness;
 mod markup;
 pub mod name;
 mod notes;
@@ -72,6 +74,7 @@ pub use fingerprint::Fingerprint;
 pub use folder::{RunFolder, free_name};
 pub use frame::FrameTable;
 pub use group_curves::{GroupCurves, RoundFrames};
+pub use group_fairness::FairnessTable;
 pub use markup::escaped;
 pub use partition_stats::{PartitionStats, SeedPartitionStats};
 pub use predictions::{

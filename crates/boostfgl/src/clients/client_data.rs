@@ -7,7 +7,7 @@ use crate::{Error, Result, fingerprint};
 use boostfgl_data::readers::{self, Format, csv_tables};
 use boostfgl_fed::{ClientName, LocalData};
 use boostfgl_graph::groups::node_homophily;
-use boostfgl_graph::{Graph, Labels, Preparation, Role, Scaling, Split};
+use boostfgl_graph::{Graph, Labels, Role, Scaling, Split};
 use boostfgl_partition::{ClientGraph, SplitRule};
 use boostfgl_protocol::Schema;
 use boostfgl_report::Fingerprint;

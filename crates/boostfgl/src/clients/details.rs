@@ -4,6 +4,7 @@ use super::trace::{CountedRound, Scoring, SeedTrace};
 use crate::Result;
 use crate::config::Config;
 use crate::details::{missing_group, most_common};
+use boostfgl_fairness::protected::{FairnessScores, positive_class};
 use boostfgl_fairness::warnings::{self, ClientGuess};
 use boostfgl_fairness::{Confusion, Evaluation, Percent, Warning, WarningKind};
 use boostfgl_report::{
@@ -32,6 +33,7 @@ pub(super) fn details(
         minority: Some(minority(scoring, &evaluation)),
         homophily: Neighbours::Local,
         clients: clients(scoring, &evaluation),
+        fairness: fairness(config, scoring, &reported)?,
         warnings: find_warnings(config, scoring, trace, (&reported, seed))?,
         ..SeedDetails::default()
     };
@@ -82,6 +84,20 @@ fn clients(scoring: &Scoring, evaluation: &Evaluation) -> Vec<ClientSummary> {
     clients.collect()
 }
 
+/// Rates of the positive class on all test nodes, if it is configured.
+fn fairness(
+    config: &Config,
+    scoring: &Scoring,
+    reported: &CountedRound,
+) -> Result<Option<FairnessScores>> {
+    let Some(positive) = &config.evaluation.positive else { return Ok(None) };
+    let mut all = Confusion::new(scoring.classes.len());
+    for found in &reported.counts {
+        all.merge(&scoring.confusion(&found.counts)?)?;
+    }
+    Ok(Some(FairnessScores::of_counts(&all, &scoring.classes, positive)?))
+}
+
 /// Reasons why good scores may be misleading.
 fn find_warnings(
     config: &Config,
@@ -97,6 +113,10 @@ fn find_warnings(
         clients.push((found.client, own));
     }
     let mut found = warnings::unpredicted(&all, &scoring.classes, seed);
+    if let Some(name) = &config.evaluation.positive {
+        let class = positive_class(name, &scoring.classes)? as usize;
+        warnings::positive_unpredicted(&all, class, name, seed, &mut found);
+    }
     // Rounds that a method adds train other modules with another loss, so they are left out.
     let rounds = config.fed.rounds.min(trace.losses.len());
     found.extend(warnings::training_loss(&trace.losses[..rounds], seed));

@@ -14,6 +14,8 @@ use crate::run::trainable::{SeedResult, Sizes, Trainable};
 use crate::run::{TrainedRun, announce, resume_in, run_in_memory, run_into};
 use crate::{Error, Result};
 use boostfgl_fairness::diagnostics::{Diagnosis, DiagnosticKind};
+use boostfgl_fairness::protected::positive_class;
+use boostfgl_fairness::protected::thresholds::ThresholdRule;
 use boostfgl_fed::boost::Boost;
 use boostfgl_fed::{Outcome, Setup};
 use boostfgl_report::{Fingerprint, RunFolder, Summary};
@@ -86,6 +88,8 @@ impl ClientsExperiment {
     fn enrolled(self) -> Result<Self> {
         let sides = Sides::join(&self, self.config.seeds[0])?;
         let classes = Arc::new(sides.classes().to_vec());
+        let positive = self.config.evaluation.positive.as_deref();
+        positive.map(|name| positive_class(name, &classes)).transpose()?;
         Ok(Self { classes, ..self })
     }
 
@@ -215,6 +219,12 @@ fn check_settings(config: &Config) -> Result<()> {
             side knows the neighbours that a node has in the whole graph";
         let advice = "Leave the key out, or simulate: `boostfgl run DATA`.";
         return Err(Error::usage("groups.homophily_graph", reason, advice));
+    }
+    if config.evaluation.thresholds != ThresholdRule::None {
+        let reason = "expected none with clients that have their own graphs, found a rule: \
+            thresholds need the probabilities of all nodes, which stay with the clients";
+        let advice = "Leave the key out, or simulate: `boostfgl run DATA`.";
+        return Err(Error::usage("evaluation.thresholds", reason, advice));
     }
     Ok(())
 }

@@ -5,6 +5,7 @@ use super::client_data::ClientData;
 use super::experiment::{ClientsExperiment, ClientsSeed};
 use crate::Result;
 use crate::run::models::Architecture;
+use crate::run::simulation_files::{group_fields, group_headings};
 use boostfgl_disk as disk;
 use boostfgl_fed::methods::EvaluatedModel;
 use boostfgl_graph::{Role, Split};
@@ -20,7 +21,9 @@ impl ClientPredictions {
         for client in experiment.clients() {
             let place = folder.client(client.name());
             disk::create_dir_all(&place)?;
-            files.push(PredictionsWriter::create(place.join(RunFolder::PREDICTIONS))?);
+            let path = place.join(RunFolder::PREDICTIONS);
+            let groups = group_headings(client.graph());
+            files.push(PredictionsWriter::with_columns(path, &groups)?);
         }
         Ok(Self(files))
     }
@@ -46,7 +49,7 @@ impl ClientPredictions {
                 let label = graph.labels().get(v);
                 let name = label.map(|class| names[class as usize].as_str());
                 let threshold = config.groups.homophily_threshold;
-                self.0[k].write(&Prediction {
+                let row = Prediction {
                     seed: seed.seed,
                     node: &graph.id(v),
                     client: k as u32,
@@ -55,7 +58,8 @@ impl ClientPredictions {
                     prediction: &classes[*prediction as usize],
                     minority: label.and_then(|class| minority[class as usize]),
                     heterophilous: client.heterophilous(v, threshold),
-                })?;
+                };
+                self.0[k].write_with(&row, &group_fields(graph, v))?;
             }
         }
         Ok(())

@@ -85,7 +85,7 @@ impl Checked<Config> {
             aggregation,
             attack,
             groups: _,
-            evaluation: EvaluationSection { probabilities, .. },
+            evaluation,
             methods,
         } = self.0.clone();
         Ok(Setup {
@@ -104,7 +104,7 @@ impl Checked<Config> {
             attack,
             transport,
             evaluation: String::new(),
-            probabilities,
+            probabilities: evaluation.keeps_probabilities(),
         })
     }
 }

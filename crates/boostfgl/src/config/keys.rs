@@ -1,6 +1,6 @@
 //! Every key with its meaning, taken from the doc comments of the structs.
 
-use super::Config;
+use super::{Config, EvaluationSection};
 use serde_json::Value;
 use std::sync::OnceLock;
 
@@ -49,7 +49,7 @@ fn whole(config: &Config) -> toml::Table {
         ("screen", toml::Value::try_from(screen)),
         ("aggregation", toml::Value::try_from(aggregation)),
         ("attack", toml::Value::try_from(attack)),
-        ("evaluation", toml::Value::try_from(evaluation)),
+        ("evaluation", evaluation_whole(evaluation)),
         ("loss", toml::Value::try_from(loss)),
         ("client_data", toml::Value::try_from(client_data)),
         ("portable", Ok(toml::Value::Boolean(portable))),
@@ -67,6 +67,14 @@ fn whole(config: &Config) -> toml::Table {
         network.insert("message_noise".into(), toml::Value::Float(model.message_noise));
     }
     whole
+}
+
+/// The section with the keys that files leave out at their default.
+fn evaluation_whole(evaluation: EvaluationSection) -> Result<toml::Value, toml::ser::Error> {
+    let thresholds = toml::Value::try_from(evaluation.thresholds)?;
+    let mut section = toml::Table::try_from(evaluation)?;
+    section.insert("thresholds".to_owned(), thresholds);
+    Ok(toml::Value::Table(section))
 }
 
 fn collect(

@@ -20,6 +20,7 @@ pub use keys::{Key, keys, values};
 pub use layers::{Layers, Source, without_effect};
 
 use crate::{Error, Result};
+use boostfgl_fairness::protected::thresholds::ThresholdRule;
 use boostfgl_fed::boost::{Boost, BoostConfig};
 use boostfgl_fed::config::{Loss, Model, MomentsOf, Optimizer, Protocol, Transport};
 use boostfgl_fed::methods::{self, MethodConfigs, MethodInfo};
@@ -90,7 +91,7 @@ pub struct Config {
     pub attack: attack::Config,
     /// The groups that fairness is measured on.
     pub groups: GroupSection,
-    /// What is kept of the reported round.
+    /// What is kept of the reported round, and how it is evaluated.
     #[serde(skip_serializing_if = "is_default")]
     pub evaluation: EvaluationSection,
     /// Settings of the methods; those of methods that are not selected have no effect.
@@ -242,12 +243,31 @@ impl Default for GroupSection {
     }
 }
 
-/// What is kept of the reported round (`[evaluation]`). It changes no digit.
+/// What is kept of the reported round, and how it is evaluated (`[evaluation]`). It changes no digit
+/// of training.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct EvaluationSection {
     /// Whether predictions come with the probability of every class.
     pub probabilities: bool,
+    /// The positive class: the event that predictions select for, such as fraud. Left out, data
+    /// with two classes use the last in order, and data with more take each class against all
+    /// others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub positive: Option<String>,
+    /// none, equal-selection or equal-opportunity: what thresholds of their own would make equal
+    /// between the groups of each group column. They are chosen on validation nodes and evaluated
+    /// on test nodes; predictions stay those of the model.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(with = "String")]
+    pub thresholds: ThresholdRule,
+}
+
+impl EvaluationSection {
+    /// Whether the probabilities of the reported round are needed.
+    pub fn keeps_probabilities(&self) -> bool {
+        self.probabilities || self.positive.is_some() || self.thresholds != ThresholdRule::None
+    }
 }
 
 /// Which graph a node's neighbours are counted in, for its homophily.

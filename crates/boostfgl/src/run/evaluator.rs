@@ -4,7 +4,7 @@ use crate::config::HomophilyGraph;
 use crate::{Experiment, Result};
 use boostfgl_fairness::diagnostics::Subject;
 use boostfgl_fairness::metrics::MacroF1;
-use boostfgl_fairness::{Classes, Confusion, Evaluation, Metric as _, Question};
+use boostfgl_fairness::{Classes, Confusion, Evaluation, Facts, Metric as _, Question};
 use boostfgl_graph::groups::{Groups, node_homophily};
 use boostfgl_graph::{Graph, Role};
 use boostfgl_partition::Partition;
@@ -60,6 +60,21 @@ impl<'a> Evaluator<'a> {
             heterophilous: &self.groups.heterophilous,
             roles: self.partition.split().roles(),
             seed,
+        }
+    }
+
+    /// Predictions and everything by which test nodes are grouped; `degree` has one entry per node.
+    pub(crate) fn facts<'f>(&'f self, prediction: &'f [u32], degree: &'f [usize]) -> Facts<'f> {
+        Facts {
+            truth: self.graph.labels(),
+            prediction,
+            nodes: &self.test,
+            client: self.partition.assignment(),
+            minority: &self.groups.minority,
+            heterophilous: &self.groups.heterophilous,
+            homophily_unknown: &self.groups.homophily_unknown,
+            degree,
+            columns: self.graph.group_columns(),
         }
     }
 

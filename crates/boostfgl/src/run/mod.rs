@@ -5,15 +5,16 @@
 //! * [`seed`] is what is asked of one seed.
 //! * [`observer`] records and evaluates each round of a seed, and saves its state.
 //! * [`recorder`] writes the run folder, [`simulation_files`] and [`models`] what is in it.
-//! * [`evaluator`] evaluates predictions under one partition.
+//! * [`evaluator`] evaluates predictions under one partition, [`audit`] by protected attribute.
 
+pub(crate) mod audit;
 pub(crate) mod evaluator;
 pub(crate) mod models;
 mod observer;
 pub(crate) mod recorder;
 pub(crate) mod seed;
 mod simulation;
-mod simulation_files;
+pub(crate) mod simulation_files;
 pub(crate) mod trainable;
 
 use crate::checkpoint::{

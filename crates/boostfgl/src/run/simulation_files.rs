@@ -3,17 +3,19 @@
 use super::models::Architecture;
 use crate::experiment::{Experiment, SeedRun};
 use crate::{Result, diagnose};
+use boostfgl_graph::Graph;
 use boostfgl_partition::{Description, Partition};
 use boostfgl_report::{
     PartitionStats, Prediction, PredictionsWriter, RunFolder, SeedPartitionStats,
 };
 
 /// `predictions.csv`: every node of the graph under every seed.
+/// A column `group:NAME` has the value of each protected attribute.
 pub(crate) struct SimulationPredictions(PredictionsWriter);
 
 impl SimulationPredictions {
-    pub(super) fn start(folder: &RunFolder) -> Result<Self> {
-        Ok(Self(folder.predictions()?))
+    pub(super) fn start(experiment: &Experiment, folder: &RunFolder) -> Result<Self> {
+        Ok(Self(folder.predictions_with(&group_headings(experiment.graph()))?))
     }
 
     /// Appends the predictions of a seed.
@@ -22,7 +24,7 @@ impl SimulationPredictions {
         let names = graph.labels().names();
         for v in 0..graph.len() {
             let label = graph.labels().get(v);
-            self.0.write(&Prediction {
+            let row = Prediction {
                 seed: run.seed,
                 node: &graph.id(v),
                 client: run.partition.client_of(v) as u32,
@@ -32,7 +34,8 @@ impl SimulationPredictions {
                 minority: run.groups.minority[v],
                 heterophilous: (!run.groups.homophily_unknown[v])
                     .then_some(run.groups.heterophilous[v]),
-            })?;
+            };
+            self.0.write_with(&row, &group_fields(graph, v))?;
         }
         Ok(())
     }
@@ -40,6 +43,18 @@ impl SimulationPredictions {
     pub(super) fn finish(self) -> Result<()> {
         Ok(self.0.finish()?)
     }
+}
+
+/// The headings of the group columns of a graph.
+pub(crate) fn group_headings(graph: &Graph) -> Vec<String> {
+    graph.group_columns().iter().map(|column| format!("group:{}", column.name)).collect()
+}
+
+/// The values of node v in them; empty where it has none.
+pub(crate) fn group_fields(graph: &Graph, v: usize) -> Vec<&str> {
+    let columns = graph.group_columns().iter();
+    let value = columns.map(|column| (column, column.of_node[v]));
+    value.map(|(column, value)| value.map_or("", |at| &column.values[at as usize])).collect()
 }
 
 /// Writes statistics of the partitions: a report shows them without the graph.

@@ -16,8 +16,8 @@ use boostfgl::disk::Checksums;
 use boostfgl::fairness::diagnostics::DiagnosticKind;
 use boostfgl::report::page::Report;
 use boostfgl::report::{
-    ClientTable, Depth, DiagnosisReport, DiagnosticsFile, RunFolder, RunView, Summary, Table, name,
-    write_atomic,
+    ClientTable, Depth, DiagnosisReport, DiagnosticsFile, FairnessTable, RunFolder, RunView,
+    Summary, Table, name, write_atomic,
 };
 use boostfgl::{Checked, CheckpointOptions, CheckpointSchedule, Config, Error, Experiment, Layers};
 use clap::Args;
@@ -399,6 +399,10 @@ pub(super) fn print_tables(
         text.push('\n');
     }
     text.push_str(&client_table(&summaries));
+    for table in summaries.iter().flat_map(|run| FairnessTable::of(&title(run), run)) {
+        text.push_str(&table.text(output::style()));
+        text.push('\n');
+    }
     for note in notes {
         text.push_str(&format!("Note: {note}\n\n"));
     }

@@ -9,6 +9,7 @@ mod config;
 mod data;
 mod diagnose;
 mod digests;
+mod fairness;
 #[cfg(debug_assertions)]
 mod faults;
 mod fetch;

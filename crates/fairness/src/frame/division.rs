@@ -6,9 +6,9 @@ use crate::{Error, Group, Result};
 
 /// Groups by name, and the group of every node, if it is in one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Division {
-    pub(super) names: Vec<String>,
-    pub(super) of_node: Vec<Option<u32>>,
+pub(crate) struct Division {
+    pub(crate) names: Vec<String>,
+    pub(crate) of_node: Vec<Option<u32>>,
 }
 
 impl Division {
@@ -18,7 +18,7 @@ impl Division {
     ///
     /// # Errors
     /// If there is no column of a name, or there would be more than [`MOST_GROUPS`] groups.
-    pub(super) fn new(grouping: &Grouping, facts: &Facts<'_>) -> Result<Self> {
+    pub(crate) fn new(grouping: &Grouping, facts: &Facts<'_>) -> Result<Self> {
         let mut whole =
             Self { names: vec![String::new()], of_node: vec![Some(0); facts.truth.len()] };
         // Groups called `unknown` do not count: whether there are any depends on the evaluated

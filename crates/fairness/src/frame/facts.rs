@@ -32,7 +32,7 @@ pub struct Facts<'a> {
 
 impl Facts<'_> {
     /// Checks every part against the others.
-    pub(super) fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         let n = self.truth.len();
         let lengths = [
             ("prediction", self.prediction.len()),
@@ -64,7 +64,7 @@ impl Facts<'_> {
     }
 
     /// The evaluated nodes that have a label: node, truth, prediction.
-    pub(super) fn evaluated(&self) -> impl Iterator<Item = (usize, u32, u32)> + '_ {
+    pub(crate) fn evaluated(&self) -> impl Iterator<Item = (usize, u32, u32)> + '_ {
         self.nodes.iter().filter_map(|&node| {
             let v = node as usize;
             Some((v, self.truth.get(v)?, self.prediction[v]))

@@ -84,6 +84,11 @@ impl Grouping {
         Ok(Self { attributes })
     }
 
+    /// The values of one group column.
+    pub fn column(name: impl Into<String>) -> Self {
+        Self { attributes: vec![Attribute::Column(name.into())] }
+    }
+
     /// The attributes that are intersected, at least one.
     pub fn attributes(&self) -> &[Attribute] {
         &self.attributes

@@ -18,6 +18,11 @@ use crate::{ClassCounts, Classes, Error, Metric, Result};
 /// | `macro_f1` | mean F1 over the classes present in the set | smallest |
 /// | `macro_f1:all` | mean F1 over all C classes | smallest |
 /// | `recall:CLASS` | share of the nodes of a class that are predicted to be of it | smallest |
+/// | `precision:CLASS` | share of the nodes predicted to be of a class that are of it | smallest |
+/// | `selection_rate:CLASS` | share of all nodes that are predicted to be of a class | smallest |
+/// | `false_positive_rate:CLASS` | share of the nodes of other classes predicted to be of a class | largest |
+/// | `false_negative_rate:CLASS` | share of the nodes of a class predicted to be of another | largest |
+/// | `generalised_entropy:CLASS` | how unequally predictions of a class benefit nodes | largest |
 ///
 /// These are the metrics of this crate; a [`MetricRegistry`](crate::metrics::MetricRegistry) may
 /// have more.
@@ -83,6 +88,11 @@ impl FrameMetric {
             Parameter::Class => self.parameter.as_deref(),
             Parameter::None | Parameter::Average => None,
         }
+    }
+
+    /// Of a metric about one class, which nodes it counts, as a table says it.
+    pub fn counted(&self) -> &'static str {
+        self.metric.counted()
     }
 
     /// Finds the class it is about, if any, among those there are.
@@ -197,7 +207,9 @@ mod tests {
         let error = FrameMetric::parse("f1").unwrap_err().to_string();
         assert_eq!(
             error,
-            "unknown metric `f1`; there are accuracy, error, macro_f1, macro_f1:all, recall:CLASS"
+            "unknown metric `f1`; there are accuracy, error, macro_f1, macro_f1:all, \
+             recall:CLASS, precision:CLASS, selection_rate:CLASS, false_positive_rate:CLASS, \
+             false_negative_rate:CLASS, generalised_entropy:CLASS"
         );
         let error = FrameMetric::parse("recall:tehory")
             .unwrap()

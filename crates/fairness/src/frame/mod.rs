@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::statistics::{Interval, newcombe, wilson};
 use crate::{Error, Result};
-use division::Division;
+pub(crate) use division::Division;
 use metric::Resolved;
 use sample::{Sample, percentiles};
 

@@ -6,22 +6,33 @@
 
 mod accuracy;
 mod error_rate;
+mod false_negative_rate;
+mod false_positive_rate;
+mod generalised_entropy;
 mod macro_f1;
+mod precision;
 mod recall;
 mod registry;
+mod selection_rate;
 
 pub use accuracy::Accuracy;
 pub use error_rate::ErrorRate;
+pub use false_negative_rate::FalseNegativeRate;
+pub use false_positive_rate::FalsePositiveRate;
+pub use generalised_entropy::GeneralisedEntropy;
 pub use macro_f1::MacroF1;
+pub use precision::Precision;
 pub use recall::Recall;
 pub(crate) use registry::BUILTIN;
 pub use registry::MetricRegistry;
+pub use selection_rate::SelectionRate;
 
 #[cfg(doc)]
 use crate::FrameMetric;
+use crate::protected::BinaryCounts;
 use crate::{ClassCounts, Confusion};
 
-/// A number between 0 and 1 that says how good or bad predictions are on a set of nodes.
+/// A number, 0 or larger and mostly at most 1, that says how good or bad predictions are on a set of nodes.
 ///
 /// Implement [`share`](Metric::share) for a metric that counts nodes, and
 /// [`value`](Metric::value) for any other.
@@ -45,6 +56,11 @@ pub trait Metric: Send + Sync {
     /// Whether a larger value is better.
     fn larger_is_better(&self) -> bool {
         true
+    }
+
+    /// Of a metric about one class, which nodes it counts, as a table says it.
+    fn counted(&self) -> &'static str {
+        "of the class"
     }
 
     /// Whether every run stores it for every group and every client. Others are computed on
@@ -105,6 +121,14 @@ pub enum Classes {
 /// ```
 pub fn find(name: &str) -> Option<&'static dyn Metric> {
     BUILTIN.find(name).map(|metric| &**metric)
+}
+
+/// The counts of the one class that a metric is about; `None` over several classes.
+fn one_class(classes: &[ClassCounts], over: Classes) -> Option<BinaryCounts> {
+    match over {
+        Classes::One(class) => BinaryCounts::of_class(classes, class),
+        Classes::All | Classes::Present => None,
+    }
 }
 
 /// Nodes predicted right and nodes in all.

@@ -1,6 +1,9 @@
 //! The metrics by name.
 
-use super::{Accuracy, ErrorRate, MacroF1, Metric, Parameter, Recall};
+use super::{
+    Accuracy, ErrorRate, FalseNegativeRate, FalsePositiveRate, GeneralisedEntropy, MacroF1, Metric,
+    Parameter, Precision, Recall, SelectionRate,
+};
 use crate::{Error, FrameMetric, Result};
 use std::sync::{Arc, LazyLock};
 
@@ -30,6 +33,11 @@ impl MetricRegistry {
                 Arc::new(ErrorRate),
                 Arc::new(MacroF1::EXACT),
                 Arc::new(Recall),
+                Arc::new(Precision),
+                Arc::new(SelectionRate),
+                Arc::new(FalsePositiveRate),
+                Arc::new(FalseNegativeRate),
+                Arc::new(GeneralisedEntropy),
             ],
         }
     }

@@ -12,6 +12,7 @@ mod convergence;
 mod cost;
 mod diagnostics;
 mod differs;
+mod fairness;
 mod group_scores;
 mod groups;
 mod pairing;
@@ -52,12 +53,13 @@ type Section = (&'static str, &'static str, fn(&RunGroup) -> Option<String>);
 type Rendered = (&'static str, &'static str, String);
 
 /// The sections of a group, in order.
-const SECTIONS: [Section; 14] = [
+const SECTIONS: [Section; 15] = [
     ("warnings", "Warnings", about::warnings),
     ("verdict", "For whom does it work?", verdict::section),
     ("differs", "What differs between the runs", differs::section),
     ("about", "What the numbers are about", about::section),
     ("groups", "Groups of nodes", groups::section),
+    ("fairness", "Protected attributes", fairness::section),
     ("comparison", "Paired differences and ranks", comparison::section),
     ("clients", "Clients", clients::section),
     ("convergence", "Convergence", convergence::section),

@@ -40,6 +40,8 @@ use crate::{AtomicFile, Error, Result};
 #[derive(Debug)]
 pub struct PredictionsWriter {
     path: PathBuf,
+    /// The number of columns after the usual ones.
+    more: usize,
     rows: csv::Writer<AtomicFile>,
 }
 
@@ -70,27 +72,51 @@ impl PredictionsWriter {
     /// # Errors
     /// If the system refuses.
     pub fn create(path: impl Into<PathBuf>) -> Result<Self> {
+        Self::with_columns(path, &[])
+    }
+
+    /// The same with more columns after the usual ones, such as `group:region`.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn with_columns(path: impl Into<PathBuf>, more: &[String]) -> Result<Self> {
         let path = path.into();
-        let mut writer = Self { rows: csv::Writer::from_writer(AtomicFile::create(&path)?), path };
-        writer.record(HEADER)?;
+        let rows = csv::Writer::from_writer(AtomicFile::create(&path)?);
+        let mut writer = Self { rows, path, more: more.len() };
+        writer.record(HEADER.into_iter().chain(more.iter().map(String::as_str)))?;
         Ok(writer)
     }
 
-    /// Appends one row.
+    /// Appends one row; columns that were added stay empty.
     ///
     /// # Errors
     /// If the system refuses.
     pub fn write(&mut self, row: &Prediction<'_>) -> Result<()> {
-        self.record([
-            row.seed.to_string().as_str(),
+        self.write_with(row, &vec![""; self.more])
+    }
+
+    /// Appends one row with the fields of the columns that were added.
+    ///
+    /// # Errors
+    /// If there are not as many fields as columns, or the system refuses.
+    pub fn write_with(&mut self, row: &Prediction<'_>, more: &[&str]) -> Result<()> {
+        if more.len() != self.more {
+            let (expected, found) = (self.more, more.len());
+            let reason = format!("expected {expected} fields after the usual ones, found {found}");
+            return Err(Error::malformed(&self.path, reason));
+        }
+        let (seed, client) = (row.seed.to_string(), row.client.to_string());
+        let usual = [
+            seed.as_str(),
             row.node,
-            row.client.to_string().as_str(),
+            client.as_str(),
             row.split.name(),
             row.label.unwrap_or_default(),
             row.prediction,
             row.minority.map_or("", flag),
             row.heterophilous.map_or("", flag),
-        ])
+        ];
+        self.record(usual.into_iter().chain(more.iter().copied()))
     }
 
     /// Completes the file and renames it to its final name.
@@ -98,12 +124,12 @@ impl PredictionsWriter {
     /// # Errors
     /// If the system refuses; then there is no file.
     pub fn finish(self) -> Result<()> {
-        let Self { path, rows } = self;
+        let Self { path, rows, .. } = self;
         let file = rows.into_inner().map_err(|error| Error::io(path, error.into_error()))?;
         Ok(file.finish()?)
     }
 
-    fn record(&mut self, fields: [&str; 8]) -> Result<()> {
+    fn record<'f>(&mut self, fields: impl Iterator<Item = &'f str>) -> Result<()> {
         self.rows.write_record(fields).map_err(|error| Error::io(&self.path, error.into()))
     }
 }
@@ -118,6 +144,42 @@ const HEADER: [&str; 8] =
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn more_columns_stand_after_the_usual_ones() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("predictions.csv");
+        let columns = ["group:region".to_owned()];
+        let mut predictions = PredictionsWriter::with_columns(&path, &columns).unwrap();
+        let row = Prediction {
+            seed: 0,
+            node: "a",
+            client: 0,
+            split: Role::Test,
+            label: Some("x"),
+            prediction: "x",
+            minority: None,
+            heterophilous: None,
+        };
+        predictions.write_with(&row, &["north, west"]).unwrap();
+        predictions.write(&row).unwrap();
+        assert!(predictions.write_with(&row, &["a", "b"]).is_err(), "one field too many");
+        predictions.finish().unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[0].ends_with(",minority,heterophilous,group:region"));
+        assert_eq!(lines[1..], ["0,a,0,test,x,x,,,\"north, west\"", "0,a,0,test,x,x,,,"]);
+        assert_eq!(Predictions::read(&path).unwrap().seeds[0].rows.len(), 2);
+        // The last field is a text: whether it is whole is known by the newline alone.
+        std::fs::write(&path, &text[..text.len() - 1]).unwrap();
+        let error = Predictions::read(&path).unwrap_err().to_string();
+        assert!(
+            error.ends_with(
+                "expected a newline at the end, found none: the file may have been cut off"
+            ),
+            "{error}"
+        );
+    }
 
     #[test]
     fn no_file_until_finished_and_odd_names_are_quoted() {

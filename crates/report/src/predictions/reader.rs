@@ -105,6 +105,12 @@ impl Predictions {
             unknown = saved.heterophilous.is_none().then(|| record.position().cloned());
             predictions.rows_of(seed).push(saved);
         }
+        // A group column is the last one of newer files. Its field is a text, which may be cut off
+        // anywhere.
+        if !ends && header.iter().last().is_some_and(|name| name.starts_with("group:")) {
+            let found = "none: the file may have been cut off";
+            return Err(expected(path, None, "", "a newline at the end", found));
+        }
         match unknown {
             // Without a final newline, the empty field is a truncated one.
             Some(position) if !ends => {
