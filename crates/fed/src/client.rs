@@ -15,6 +15,7 @@ mod cache;
 mod exchanges;
 mod kept;
 mod local_training;
+mod predictor;
 mod state;
 #[cfg(test)]
 mod tests;

@@ -4,8 +4,10 @@
 use super::client_data::ClientData;
 use super::experiment::{ClientsExperiment, ClientsSeed};
 use crate::Result;
-use crate::run::models::Architecture;
+use crate::predict::Owner;
+use crate::run::models::Trained;
 use boostfgl_disk as disk;
+use boostfgl_fed::Beyond;
 use boostfgl_fed::methods::EvaluatedModel;
 use boostfgl_graph::{Role, Split};
 use boostfgl_nn::Params;
@@ -100,14 +102,12 @@ pub(super) fn write_models(
     seeds: &[ClientsSeed],
 ) -> Result<()> {
     let clients = experiment.clients();
-    let inputs = clients.first().map_or(0, |client| client.graph().features().columns());
-    let (config, classes) = (experiment.config(), experiment.classes());
-    let about = Architecture { config, dataset: &config.dataset, inputs, classes };
-    if config.method()?.evaluated_model == EvaluatedModel::Global {
+    if experiment.config().method()?.evaluated_model == EvaluatedModel::Global {
         let models = seeds.iter().flat_map(|seed| {
             seed.outcome.models.iter().map(|model| (format!("seed{}", seed.seed), model))
         });
         let global: Vec<(String, &Params<f32>)> = models.collect();
+        let about = trained(experiment, seeds, Owner::Global);
         folder.write_atomic(RunFolder::MODEL, &about.safetensors(&global)?)?;
         return Ok(());
     }
@@ -115,10 +115,30 @@ pub(super) fn write_models(
         let own = seeds.iter().filter_map(|seed| Some((seed.seed, seed.outcome.models.get(k)?)));
         let own: Vec<(String, &Params<f32>)> =
             own.map(|(seed, model)| (format!("seed{seed}"), model)).collect();
+        let about = trained(experiment, seeds, Owner::Client(client.name().to_owned()));
         let path = folder.client(client.name()).join(RunFolder::MODEL);
         disk::write_atomic(path, &about.safetensors(&own)?)?;
     }
     Ok(())
+}
+
+/// What the files of models say about them.
+fn trained<'a>(
+    experiment: &'a ClientsExperiment,
+    seeds: &[ClientsSeed],
+    owner: Owner,
+) -> Trained<'a> {
+    let beyond = seeds.iter().flat_map(|seed| seed.outcome.predictors.beyond.iter().copied());
+    let (config, first) = (experiment.config(), experiment.clients().first());
+    Trained {
+        config,
+        dataset: &config.dataset,
+        inputs: first.map_or(0, |client| client.graph().features().columns()),
+        feature_names: first.map_or(&[], |client| client.graph().feature_names()),
+        classes: experiment.classes(),
+        owner,
+        beyond: Beyond::distinct(beyond),
+    }
 }
 
 /// The fingerprint of the data of all clients, in order.

@@ -7,6 +7,7 @@ pub(crate) mod data;
 pub(crate) mod diagnose;
 pub(crate) mod methods;
 pub(crate) mod partition;
+pub(crate) mod predict;
 pub(crate) mod report;
 pub(crate) mod reproduce;
 pub(crate) mod resume;

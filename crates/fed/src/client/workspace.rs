@@ -24,6 +24,8 @@ pub(super) struct Workspace<T: Real> {
     pub(super) loss: WeightedLoss<T>,
     pub(super) boosts: ClientBoosts<T>,
     pub(super) cache: ModelCache<T>,
+    /// Whether the rule predicted in the last evaluation, and not the network.
+    pub(super) is_by_rule: bool,
 }
 
 impl<T: Real> Workspace<T> {
@@ -48,6 +50,7 @@ impl<T: Real> Workspace<T> {
             loss: WeightedLoss::new(labels, run.setup.protocol.loss),
             boosts,
             cache: ModelCache::empty(),
+            is_by_rule: false,
             enrolment,
             data,
         }
@@ -163,6 +166,24 @@ impl<T: Real> Workspace<T> {
         Ok(predictions)
     }
 
+    /// The probability of every class for each of the client's own nodes under `model`.
+    pub(super) fn probabilities(
+        &mut self,
+        round: &RoundContext<'_, T>,
+        rule: &mut dyn ClientRule<T>,
+        model: &Params<T>,
+    ) -> Result<Matrix<T>> {
+        self.cache.cache_model(&mut self.views, model, round.rounds_done, round.pool);
+        let scores = self.class_scores(round, rule, model);
+        self.cache.clear(&mut self.views, round.pool);
+        let own: Vec<u32> = (0..self.data.own as u32).collect();
+        let mut found = scores?.rows_at(&own);
+        if !self.is_by_rule {
+            softmax_rows(&mut found);
+        }
+        Ok(found)
+    }
+
     /// A score for every class and node under the cached model.
     fn class_scores(
         &mut self,
@@ -170,6 +191,7 @@ impl<T: Real> Workspace<T> {
         rule: &mut dyn ClientRule<T>,
         model: &Params<T>,
     ) -> Result<Matrix<T>> {
+        self.is_by_rule = false;
         let propagation = match self.boosts.boosts_evaluation() {
             true => {
                 self.score(round, model);
@@ -184,6 +206,7 @@ impl<T: Real> Workspace<T> {
         let whole = boosted.unwrap_or(&views.whole);
         let context = ClientContext { whole, cached: true, ..self.context(round, model) };
         if let Some(scores) = rule.predict(&context)? {
+            self.is_by_rule = true;
             return Ok(scores);
         }
         if boosted.is_some() || !rule.inspects_start() {
