@@ -34,7 +34,10 @@ fn config(method: &str, change: impl FnOnce(&mut Config)) -> Config {
         ..Config::default()
     };
     (config.fed.rounds, config.model.hidden, config.partition.clients) = (4, 8, 3);
-    config.methods.fedsage_plus.gen_epochs = 20;
+    // A small generator that learns fast, so that some neighbours are generated.
+    let generator = &mut config.methods.fedsage_plus;
+    (generator.gen_epochs, generator.learning_rate) = (2, 0.05);
+    (generator.latent, generator.narrow, generator.wide) = (8, 16, 32);
     config.methods.adafgl.personal_epochs = 2;
     change(&mut config);
     config

@@ -16,6 +16,7 @@ mod folder;
 mod methods;
 mod names;
 mod own_data;
+mod predict;
 mod report;
 mod reproduce;
 mod resume;
