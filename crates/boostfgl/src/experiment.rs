@@ -127,6 +127,7 @@ impl Experiment {
     /// If the configuration asks for more clients than there are nodes.
     pub fn new(config: Checked<Config>, graph: Graph) -> Result<Self> {
         config.check_one_graph()?;
+        let config = config.resolved(&graph)?;
         if config.partition.file().is_none() && config.partition.clients > graph.len() {
             let (clients, nodes) = (config.partition.clients, graph.len());
             return Err(boostfgl_partition::Error::TooManyClients { clients, nodes }.into());

@@ -8,7 +8,7 @@ use boostfgl::graph::{Adjacency, Features, Graph, Labels, Scaling};
 use boostfgl::nn::{Params, TensorShape, safetensors_io};
 use boostfgl::predict::{FinishedRun, Model, ModelFile, NodePredictions, Which, on_graph};
 use boostfgl::report::{Predictions, RunFolder};
-use boostfgl::{CheckpointOptions, Config, Error, Experiment, Progress};
+use boostfgl::{CheckpointOptions, Config, Error, Experiment, Progress, Run};
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -39,20 +39,21 @@ fn config(method: &str, change: impl FnOnce(&mut Config)) -> Config {
     (generator.gen_epochs, generator.learning_rate) = (2, 0.05);
     (generator.latent, generator.narrow, generator.wide) = (8, 16, 32);
     config.methods.adafgl.personal_epochs = 2;
+    config.evaluation.probabilities = true;
     change(&mut config);
     config
 }
 
 /// Runs into a folder.
-fn run(place: &Path, config: Config) {
+fn run(place: &Path, config: Config) -> Run {
     let experiment = Experiment::new(config.checked().unwrap(), graph()).unwrap();
     let folder = RunFolder::create(place, false).unwrap();
-    experiment.run_watched(&mut (), Some(&folder)).unwrap();
+    experiment.run_watched(&mut (), Some(&folder)).unwrap()
 }
 
-/// Predicts the run in a folder again and compares every node of both seeds with its
-/// `predictions.csv`.
-fn check(place: &Path, what: &str) {
+/// Predicts the run in a folder again and compares every node of every seed with its
+/// `predictions.csv`, and every bit of the probabilities with those of the run.
+fn check(place: &Path, run: &Run, what: &str) {
     let recorded = Predictions::read(place.join(RunFolder::PREDICTIONS)).unwrap();
     for rows in &recorded.seeds {
         let which = Which { seed: Some(rows.seed), client: None };
@@ -65,10 +66,13 @@ fn check(place: &Path, what: &str) {
         let expected: Vec<(&str, &str)> =
             rows.rows.iter().map(|row| (row.node.as_str(), &*row.prediction)).collect();
         assert_eq!(again, expected, "{what}, seed {}", rows.seed);
-        for v in 0..found.nodes.len() {
-            let sum: f32 = found.probabilities.row(v).iter().sum();
-            assert!((sum - 1.0).abs() < 1e-5, "{what}: {sum}");
-        }
+        let first = run.seeds.iter().find(|run| run.seed == rows.seed).unwrap();
+        assert_eq!(
+            Some(&found.probabilities),
+            first.outcome.probabilities.as_ref(),
+            "{what}, seed {}",
+            rows.seed
+        );
     }
 }
 
@@ -84,14 +88,14 @@ fn every_method_predicts_again_what_it_predicted_with_and_without_boosts() {
         for boosts in [Vec::new(), allowed(method)] {
             let what = format!("{} with {boosts:?}", method.name);
             let folder = place.path().join(&what);
-            run(
+            let run = run(
                 &folder,
                 config(method.name, |config| {
                     config.boosts = Some(boosts);
                     config.seeds = vec![3];
                 }),
             );
-            check(&folder, &what);
+            check(&folder, &run, &what);
         }
     }
 }
@@ -124,8 +128,8 @@ fn settings_that_change_the_evaluation_are_predicted_again_too() {
     ];
     for (what, method, change) in cases {
         let folder = place.path().join(what);
-        run(&folder, config(method, change));
-        check(&folder, what);
+        let run = run(&folder, config(method, change));
+        check(&folder, &run, what);
     }
 }
 
@@ -149,7 +153,7 @@ fn a_run_that_was_stopped_and_resumed_has_the_same_models_and_states() {
     for (method, rounds) in [("fedsage-plus", 6), ("fedpub", 7), ("adafgl", 11), ("boostfgl", 5)] {
         let [whole, stopped] =
             ["whole", "stopped"].map(|name| place.path().join(method).join(name));
-        run(&whole, config(method, |_| {}));
+        let run = run(&whole, config(method, |_| {}));
         let experiment =
             Experiment::new(config(method, |_| {}).checked().unwrap(), graph()).unwrap();
         let folder = RunFolder::create(&stopped, false).unwrap();
@@ -163,7 +167,7 @@ fn a_run_that_was_stopped_and_resumed_has_the_same_models_and_states() {
             let [one, other] = [&whole, &stopped].map(|place| std::fs::read(place.join(file)).ok());
             assert_eq!(one, other, "{method}: {file}");
         }
-        check(&stopped, method);
+        check(&stopped, &run, method);
     }
 }
 

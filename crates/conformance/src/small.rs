@@ -92,7 +92,9 @@ pub fn setup(method: &'static MethodInfo, boosts: &[Boost]) -> Setup {
         aggregation: Default::default(),
         attack: Default::default(),
         transport: Default::default(),
+        loss: Default::default(),
         evaluation: String::new(),
+        probabilities: false,
     }
 }
 

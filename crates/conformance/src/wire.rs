@@ -37,7 +37,8 @@ impl Wire {
     /// If the frame cannot be decoded.
     pub fn reply(client: &mut Client<f32>, frame: &TaskFrame<f32>) -> Vec<u8> {
         let limits = client.shapes();
-        let arrived = decode(&encode(frame), Limits { shapes: &limits });
+        let arrived =
+            decode(&encode(frame), Limits { finite: client.requires_finite(), shapes: &limits });
         encode(&client.receive(succeeded(arrived, "a frame of the server")))
     }
 }
@@ -54,9 +55,12 @@ impl Transport<f32> for Wire {
                 Some(fault) => fault(header, bytes),
                 None => vec![bytes],
             };
-            let shapes = self.clients[client].shapes();
+            let (shapes, finite) = {
+                let client = &self.clients[client];
+                (client.shapes(), client.requires_finite())
+            };
             for bytes in all {
-                let frame = decode(&bytes, Limits { shapes: &shapes });
+                let frame = decode(&bytes, Limits { finite, shapes: &shapes });
                 let frame = frame.map_err(Undelivered::Unreadable);
                 arrivals.push(Arrival { client, frame, seconds: 0.0 });
             }

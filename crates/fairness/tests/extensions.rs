@@ -179,7 +179,9 @@ fn setup() -> Setup {
         aggregation: Default::default(),
         attack: Default::default(),
         transport: Default::default(),
+        loss: Default::default(),
         evaluation: String::new(),
+        probabilities: false,
     }
 }
 

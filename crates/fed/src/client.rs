@@ -15,7 +15,8 @@ mod cache;
 mod exchanges;
 mod kept;
 mod local_training;
-mod predictor;
+mod predicted;
+mod saved_predictor;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -23,22 +24,26 @@ mod trainer;
 mod views;
 mod workspace;
 
+pub use kept::Evaluated;
 pub(crate) use kept::digest;
 pub(crate) use local_training::length;
-pub(crate) use trainer::{Trainer, argmax};
+pub(crate) use predicted::argmax;
+pub(crate) use trainer::Trainer;
 
+use crate::layers::ClientLayer;
 use crate::local_data::{LocalData, MOST_NODES, classes_objection, numbers};
 use crate::methods::MethodContext;
 use crate::run_context::{Opened, RoundContext, RunPlan};
 use crate::screen::Reason;
 use crate::tally::Tally;
 use crate::{Error, Result};
-use boostfgl_nn::{Params, Real, StateVisitor, TensorShape};
+use boostfgl_nn::{Real, StateVisitor, TensorShape};
 use boostfgl_protocol::{
     Broadcast, Conclusion, Discard, Evaluation, Failure, Frame, Header, Model, Reply, ReplyFrame,
     Revealed, Roster, Task, TaskFrame, Trial, Update,
 };
 use kept::Kept;
+use predicted::Predicted;
 use std::sync::Arc;
 
 /// One client of a federation.
@@ -52,6 +57,8 @@ pub struct Client<T: Real> {
     tally: Option<Box<dyn Tally>>,
     /// The run and the number of the client, as in the first frame that arrived.
     joined: Option<Header>,
+    /// What changes updates before they leave, in order.
+    layers: Vec<Box<dyn ClientLayer<T>>>,
     stage: Stage<T>,
     kept: Kept<T>,
 }
@@ -76,7 +83,14 @@ impl<T: Real> Client<T> {
         tally: Option<Box<dyn Tally>>,
     ) -> Self {
         let (plan, stage) = (Arc::clone(plan), Stage::Waiting(Box::new(data)));
-        Self { plan, tally, joined: None, stage, kept: Kept::default() }
+        Self { plan, tally, joined: None, layers: Vec::new(), stage, kept: Kept::default() }
+    }
+
+    /// The same client with a further layer on the way of its updates.
+    #[must_use]
+    pub fn with_layer(mut self, layer: Box<dyn ClientLayer<T>>) -> Self {
+        self.layers.push(layer);
+        self
     }
 
     /// Does the tasks of a frame, in order.
@@ -116,7 +130,8 @@ impl<T: Real> Client<T> {
             }
             (Task::Train(broadcast), Stage::Training(trainer)) => {
                 check_model(trainer, broadcast.rounds_done, broadcast.model.as_ref())?;
-                train(trainer, &broadcast).map(Reply::Update)
+                trainer.check_round(broadcast.rounds_done)?;
+                train(trainer, &mut self.layers, &broadcast).map(Reply::Update)
             }
             (Task::Discard(Discard { numeric, model }), Stage::Training(trainer)) => {
                 check_model(trainer, 0, model.as_ref())?;
@@ -193,7 +208,7 @@ impl<T: Real> Client<T> {
         let run = &Arc::clone(&trainer.run);
         let model = trial.model.as_ref();
         check_model(trainer, trial.rounds_done, model)?;
-        let predictions = run.pools.lend(|pool| {
+        let Predicted { classes: predictions, probabilities } = run.pools.lend(|pool| {
             let rounds_done = trial.rounds_done as usize;
             let round = RoundContext { run, rounds_done, model: model.into(), message: None, pool };
             trainer.predict(&round, trial.starts_next)
@@ -203,11 +218,12 @@ impl<T: Real> Client<T> {
         let (hits, validated) = (hits as u64, validated as u64);
         let mut evaluation = Evaluation { hits, validated, counts: Vec::new(), revealed: None };
         if run.simulated {
-            evaluation.revealed = Some(Revealed { predictions, model: own });
+            evaluation.revealed = Some(Revealed { predictions, probabilities, model: own });
         } else {
             evaluation.counts =
                 tally.as_ref().map_or(Vec::new(), |tally| tally.count(&predictions));
-            kept.evaluated(trial.rounds_done, predictions, own);
+            let rounds_done = trial.rounds_done;
+            kept.evaluated(Evaluated { rounds_done, predictions, probabilities, own });
         }
         Ok(Reply::Evaluated(evaluation))
     }
@@ -221,10 +237,14 @@ impl<T: Real> Client<T> {
         }
     }
 
-    /// The class that is predicted for each of the client's own nodes in the round to report, and
-    /// the client's own model in that round if the server has none. `None` before such a round, and
-    /// in a simulation.
-    pub fn reported(&self) -> Option<(&[u32], Option<&Params<T>>)> {
+    /// Whether models in frames for this client must be finite: unless the run screens nothing.
+    pub fn requires_finite(&self) -> bool {
+        self.plan.setup.screen.enabled
+    }
+
+    /// The client's evaluation in the round to report. `None` before such a round, and in a
+    /// simulation.
+    pub fn reported(&self) -> Option<&Evaluated<T>> {
         self.kept.reported()
     }
 
@@ -252,16 +272,23 @@ impl<T: Real> Client<T> {
 }
 
 /// One round of local training. A client whose training fails returns to where it started.
-fn train<T: Real>(trainer: &mut Trainer<T>, broadcast: &Broadcast<T>) -> Result<Update<T>> {
+fn train<T: Real>(
+    trainer: &mut Trainer<T>,
+    layers: &mut [Box<dyn ClientLayer<T>>],
+    broadcast: &Broadcast<T>,
+) -> Result<Update<T>> {
     let Broadcast { rounds_done, model, message } = broadcast;
     let run = &Arc::clone(&trainer.run);
     let update = run.pools.lend(|pool| {
         let (rounds_done, message) = (*rounds_done as usize, message.as_deref());
         let model = model.as_ref().into();
-        trainer.train(&RoundContext { run, rounds_done, model, message, pool })
+        let mut update = trainer.train(&RoundContext { run, rounds_done, model, message, pool })?;
+        layers.iter_mut().try_for_each(|layer| layer.outgoing(broadcast, &mut update))?;
+        Ok(update)
     });
-    if update.is_err() {
-        trainer.recover(model.as_ref().map(Model::params), true);
+    match &update {
+        Ok(_) => trainer.trained = Some(*rounds_done),
+        Err(_) => trainer.recover(model.as_ref().map(Model::params), true),
     }
     update
 }

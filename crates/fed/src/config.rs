@@ -105,6 +105,56 @@ pub enum ReportedRound {
     BestVal,
 }
 
+/// The supervised loss of the network (`[loss]`). Modules that methods train next to it keep their
+/// own.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Loss {
+    /// none, or balanced: every training node weighs n/(C·n_c), the inverse share of its class among
+    /// the client's training nodes. For rare classes.
+    pub class_weight: ClassWeight,
+    /// γ of the focal loss (1 − p)^γ·CE, from 0 (the default, plain cross-entropy) to 10: nodes that
+    /// are right already count less.
+    pub focal: f64,
+}
+
+/// How much the classes count in the loss.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClassWeight {
+    /// All nodes the same.
+    #[default]
+    None,
+    /// All classes of a client the same.
+    Balanced,
+}
+
+impl Loss {
+    /// Checks every range.
+    ///
+    /// # Errors
+    /// Names the key that is out of range.
+    pub fn check(&self) -> Result<()> {
+        if (0.0..=10.0).contains(&self.focal) {
+            return Ok(());
+        }
+        Err(Error::setting("loss.focal", "a number from 0 to 10", self.focal))
+    }
+
+    /// The loss of training nodes with these labels.
+    pub(crate) fn of<T: boostfgl_nn::Real>(
+        &self,
+        labels: Vec<u32>,
+        reduction: Reduction,
+    ) -> boostfgl_nn::WeightedLoss<T> {
+        let loss = boostfgl_nn::WeightedLoss::new(labels, reduction).focal(self.focal);
+        match self.class_weight {
+            ClassWeight::None => loss,
+            ClassWeight::Balanced => loss.balanced(),
+        }
+    }
+}
+
 /// The network (`[model]`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]

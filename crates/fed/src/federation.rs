@@ -7,7 +7,7 @@ mod inspection;
 
 use crate::boost::{Boost, BoostConfig};
 use crate::client::Client;
-use crate::config::{Model, Optimizer, Protocol, Transport};
+use crate::config::{Loss, Model, Optimizer, Protocol, Transport};
 use crate::layers::{self, Crossing, Outbound};
 use crate::local_data::LocalData;
 use crate::methods::{self, MethodConfigs, MethodInfo};
@@ -20,7 +20,7 @@ use crate::training::Trace;
 use crate::transport::{Arrival, Ask, exchange};
 use crate::{Next, Registry, Result, aggregate, attack, screen};
 use boostfgl_nn::backbones::Backbone;
-use boostfgl_nn::{Params, Real, StateVisitor};
+use boostfgl_nn::{Matrix, Params, Real, StateVisitor};
 use std::sync::Arc;
 
 /// All settings of a run, without the data.
@@ -35,6 +35,8 @@ pub struct Setup {
     pub boosts: Vec<Boost>,
     /// Rounds, epochs, participation.
     pub protocol: Protocol,
+    /// The supervised loss.
+    pub loss: Loss,
     /// The network.
     pub model: Model,
     /// The local optimiser.
@@ -54,6 +56,8 @@ pub struct Setup {
     /// How clients evaluate, in words that only have to be the same on all sides; empty in a
     /// simulation.
     pub evaluation: String,
+    /// Whether the class probabilities of the reported round are kept. It changes no digit.
+    pub probabilities: bool,
 }
 
 impl Setup {
@@ -64,6 +68,7 @@ impl Setup {
 
     /// Checks the range of every setting.
     pub(crate) fn check_ranges(&self) -> Result<()> {
+        self.loss.check()?;
         self.model.check()?;
         self.protocol.check()?;
         self.optimizer.check()?;
@@ -77,12 +82,13 @@ impl Setup {
     /// and boosts hold. Two programs of the same version write the same settings in the same way.
     pub(crate) fn digest(&self, added: &str) -> [u8; 32] {
         let Self { seed, method, protocol, model, optimizer, boost, methods, screen, .. } = self;
-        let evaluation = &self.evaluation;
+        let (evaluation, loss) = (&self.evaluation, &self.loss);
         let method = method.name;
         let boosts: Vec<&str> = self.boosts.iter().map(|boost| boost.name()).collect();
         let settings = (seed, method, boosts, protocol, model, optimizer, boost, methods, screen);
         let version = env!("CARGO_PKG_VERSION");
-        *blake3::hash(format!("{version} {settings:?} {evaluation:?}{added}").as_bytes()).as_bytes()
+        *blake3::hash(format!("{version} {settings:?} {loss:?} {evaluation:?}{added}").as_bytes())
+            .as_bytes()
     }
 }
 
@@ -107,6 +113,9 @@ pub struct Outcome<T> {
     pub predictions: Vec<u32>,
     /// What clients predict with, apart from the models and their graphs.
     pub predictors: Predictors<T>,
+    /// Its probability of every class for every node, a row per node, if
+    /// [`Setup::probabilities`] asks for them.
+    pub probabilities: Option<Matrix<T>>,
     /// Bytes that the method sent, from all clients together.
     pub bytes_up: u64,
     /// Bytes that the method sent to all clients together.

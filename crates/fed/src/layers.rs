@@ -1,16 +1,19 @@
-//! Layers on the way of an update, in a simulation: each changes what clients send before it
-//! leaves them.
+//! Layers on the way of an update.
 //!
 //! ```text
-//!  client ─► Outbound: attack, tamper ─► transport ─► server: header, measure, screen ─► method
+//!  client: ClientLayer ─► Outbound: attack, tamper ─► transport ─► server: measure, screen ─► method
+//!  everywhere             simulations only                         `server/inbound.rs`
 //! ```
 //!
-//! A layer is one file and one line in [`outbound`]. A layer that is applied on each client by
-//! itself works through the same hook, one update at a time.
+//! A [`ClientLayer`] sees one client and works wherever that client is. `Outbound` sees all clients
+//! at once, as only a simulation can: colluding attackers read what honest clients send. Each layer
+//! is one file; those of a simulation have a line in [`outbound`].
 
 mod attack;
+mod client_layer;
 mod tamper;
 
+pub use client_layer::ClientLayer;
 pub(crate) use tamper::Tamper;
 
 use crate::client::Client;

@@ -62,7 +62,7 @@ pub mod transport;
 pub use aggregate::{Combination, Contribution, Rule};
 pub use boostfgl_nn::Real;
 pub use boostfgl_protocol::{Message, Model};
-pub use client::Client;
+pub use client::{Client, Evaluated};
 pub use client_name::ClientName;
 pub use client_rule::{
     BroadcastForm, ClientContext, ClientRule, PersonalModel, PreparationHooks, RuleState,
@@ -70,6 +70,7 @@ pub use client_rule::{
 };
 pub use error::{Error, Result};
 pub use federation::{Federation, Outcome, Setup};
+pub use layers::ClientLayer;
 pub use local_data::LocalData;
 pub use noise_occasion::Occasion;
 pub use observer::{ClientRecord, Inspected, Inspection, Observer, ObserverResult, RoundRecord};

@@ -220,6 +220,9 @@ impl<T: Real> LocalData<T> {
 /// such numbers do not overflow.
 pub(crate) const MOST_NODES: u64 = 1 << 40;
 
+/// The most features that a client may claim: the first layer has a row for each of them.
+pub(crate) const MOST_FEATURES: u32 = 1 << 22;
+
 /// The most classes between machines. Every evaluation has three confusion matrices of this width,
 /// so that a longer list would exhaust the memory of the other side.
 const MOST_CLASSES: usize = 1024;

@@ -7,7 +7,7 @@ use crate::registry::Chosen;
 use crate::{Error, Registry, Result, Setup, attack};
 use boostfgl_nn::backbones::{self, Architecture, Backbone};
 use boostfgl_nn::{Params, Pool, Real};
-use boostfgl_protocol::{Message, Model};
+use boostfgl_protocol::{Message, Model, Version};
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// A run before its features and classes are known, which clients agree on when they join. Sides
@@ -194,6 +194,15 @@ impl<'a, T: Real> From<Option<&'a Model<T>>> for ModelSource<'a, T> {
     }
 }
 
+/// Which model a client computes with: two with the same key have the same numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ModelKey {
+    /// Rounds done when it was made.
+    pub(crate) rounds_done: usize,
+    /// Its version; `None` for the client's own.
+    pub(crate) version: Option<Version>,
+}
+
 /// The inputs of one client for one round or one evaluation.
 pub(crate) struct RoundContext<'a, T: Real> {
     pub(crate) run: &'a RunContext<T>,
@@ -204,4 +213,15 @@ pub(crate) struct RoundContext<'a, T: Real> {
     /// The server's message.
     pub(crate) message: Option<&'a Message<T>>,
     pub(crate) pool: &'a Pool<T>,
+}
+
+impl<T: Real> RoundContext<'_, T> {
+    /// Which model this is.
+    pub(crate) fn model_key(&self) -> ModelKey {
+        let version = match self.model {
+            ModelSource::Server(model) => Some(model.version()),
+            ModelSource::Own => None,
+        };
+        ModelKey { rounds_done: self.rounds_done, version }
+    }
 }

@@ -43,7 +43,7 @@ pub(crate) use running::{Running, Settling};
 use crate::transport::{Arrival, Ask};
 use crate::{Error, Result};
 use boostfgl_nn::{Params, Real, StateVisitor};
-use boostfgl_protocol::{Enrolment, Traffic};
+use boostfgl_protocol::{Enrolment, RunId, Traffic};
 use std::fmt;
 
 /// The server of a federation.
@@ -84,6 +84,18 @@ pub enum Event<T: Real> {
 impl<T: Real> Server<T> {
     pub(crate) fn new(enrolling: Enrolling<T>) -> Self {
         Self { stage: Stage::Enrolling(Box::new(enrolling)) }
+    }
+
+    /// The same server with another id of the run, before anything is asked. By default the id
+    /// follows from the settings, so that two runs with the same settings have the same. A driver
+    /// over a network passes a fresh one for each run: a late frame of an earlier run is then
+    /// refused on both sides.
+    #[must_use]
+    pub fn with_run_id(mut self, id: RunId) -> Self {
+        if let Stage::Enrolling(enrolling) = &mut self.stage {
+            enrolling.id = id;
+        }
+        self
     }
 
     /// What clients should do next. It stays the same until replies are heard.

@@ -7,7 +7,7 @@ use crate::observer::{Observer, RoundRecord};
 use crate::predictor::Predictors;
 use crate::server::{Event, RoundEvaluation, RoundReport, federation_digest};
 use crate::{Error, Result};
-use boostfgl_nn::{Params, Real, StateVisitor, Stateful};
+use boostfgl_nn::{Matrix, Params, Real, StateVisitor, Stateful};
 use boostfgl_protocol::{Evaluation, Message, Revealed};
 use std::sync::Arc;
 use std::time::Instant;
@@ -174,6 +174,23 @@ impl<T: Real> Training<T> {
         global
     }
 
+    /// The probability of every class for every node of the global graph, if clients give them.
+    fn probabilities(&self, clients: &[(usize, Evaluation<T>)]) -> Option<Matrix<T>> {
+        let Federation { nodes, server, clients: all, .. } = &self.federation;
+        let mut global = None;
+        for (client, found) in clients {
+            let Some(rows) = found.revealed.as_ref().and_then(|all| all.probabilities.as_ref())
+            else {
+                continue;
+            };
+            let global = global.get_or_insert_with(|| Matrix::zeros(*nodes, server.classes.len()));
+            for (at, &v) in all[*client].trainer().nodes().iter().enumerate() {
+                global.row_mut(v as usize).copy_from_slice(rows.row(at));
+            }
+        }
+        global
+    }
+
     /// Records an evaluated round: as the last, as the best on validation nodes so far, as the one
     /// to report.
     fn record(
@@ -191,14 +208,15 @@ impl<T: Real> Training<T> {
         }
         if is_reported {
             let predictors = self.federation.predictors()?;
+            let probabilities = self.probabilities(&clients);
             let own = clients.iter().filter_map(|(_, found)| own_model(found));
             let models: Vec<Params<T>> = match self.federation.server.rule.models() {
                 none if none.is_empty() => own.map(|model| Params::clone(model)).collect(),
                 models => models.into_iter().cloned().collect(),
             };
             let federation_digest = self.federation_digest(&clients);
-            let found = Outcome { predictors, federation_digest, ..Outcome::of(models) };
-            self.reported = Some(Outcome { round, predictions, ..found });
+            let found = Outcome { probabilities, federation_digest, ..Outcome::of(models) };
+            self.reported = Some(Outcome { round, predictions, predictors, ..found });
         }
         Ok(())
     }
@@ -325,6 +343,7 @@ impl<T: Real> Outcome<T> {
             models,
             predictions: Vec::new(),
             predictors: Predictors::default(),
+            probabilities: None,
             bytes_up: 0,
             bytes_down: 0,
             framed_up: 0,
@@ -351,6 +370,7 @@ impl<T: Real> Stateful for Outcome<T> {
         }
         visitor.visit("predictions", &mut self.predictions)?;
         self.predictors.visit(&template, visitor)?;
+        visit_probabilities(&mut self.probabilities, self.predictions.len(), visitor)?;
         visitor.visit("bytes up", &mut self.bytes_up)?;
         visitor.visit("bytes down", &mut self.bytes_down)?;
         visitor.visit("framed bytes up", &mut self.framed_up)?;
@@ -358,4 +378,29 @@ impl<T: Real> Stateful for Outcome<T> {
         visitor.visit("federation digest", &mut self.federation_digest)?;
         visitor.visit("trace", &mut self.trace)
     }
+}
+
+/// Saves or restores the probabilities of so many nodes.
+fn visit_probabilities<T: Real>(
+    probabilities: &mut Option<Matrix<T>>,
+    nodes: usize,
+    visitor: &mut StateVisitor<'_>,
+) -> boostfgl_nn::Result<()> {
+    let mut classes = probabilities.as_ref().map(Matrix::columns);
+    visitor.option("classes with probabilities", &mut classes, usize::default)?;
+    let Some(classes) = classes else {
+        *probabilities = None;
+        return Ok(());
+    };
+    let mut values: Vec<f64> = probabilities
+        .take()
+        .map_or_else(Vec::new, |found| found.to_vec().into_iter().map(Real::f64).collect());
+    visitor.visit("probabilities", &mut values)?;
+    if Some(values.len()) != nodes.checked_mul(classes) {
+        let expected = format!("probabilities of {classes} classes for each of {nodes} nodes");
+        return Err(visitor.mismatch(expected, format!("{} numbers", values.len())));
+    }
+    let values: Vec<T> = values.into_iter().map(T::of).collect();
+    *probabilities = Some(Matrix::from_rows(nodes, classes, &values));
+    Ok(())
 }

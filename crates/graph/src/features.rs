@@ -173,6 +173,22 @@ impl Features {
         }
     }
 
+    /// The value of node `v` in `column`.
+    ///
+    /// # Panics
+    /// If there is no such node or column.
+    pub fn get(&self, v: usize, column: usize) -> f32 {
+        assert!(column < self.columns(), "a column below {}", self.columns());
+        match self {
+            Self::Sparse(matrix) => {
+                let (columns, values) = matrix.row(v);
+                let at = columns.binary_search_by_key(&column, |column| *column as usize);
+                at.map_or(0.0, |at| values[at])
+            }
+            Self::Dense { columns, values, .. } => values[v * columns + column],
+        }
+    }
+
     /// Number of stored values that are not 0.
     pub fn non_zeros(&self) -> usize {
         match self {
@@ -329,6 +345,7 @@ mod tests {
     #[test]
     fn storage_and_order_of_columns_change_no_number() {
         let dense = sparse().stored(false);
+        assert_eq!((dense.get(0, 1), sparse().get(0, 1), sparse().get(1, 1)), (-6.0, -6.0, 0.0));
         let Features::Dense { values, .. } = &dense else { panic!("dense") };
         assert_eq!(values[..], [0.0, -6.0, 0.0, 2.0, 0.0, 0.0, 0.0, 0.0, 5.0, 0.0, 0.0, 0.0]);
         assert_eq!(dense.clone().stored(true), sparse());

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::{Adjacency, Error, Features, GroupColumn, Labels, Result, Split};
+use crate::{Adjacency, Error, Features, GroupColumn, Labels, Preparation, Result, Split};
 
 /// A graph 𝒢 = (𝒱, ℰ, X, Y): topology, features, labels and the splits that come with it.
 ///
@@ -17,6 +17,7 @@ pub struct Graph {
     ids: NodeIds,
     group_columns: Vec<GroupColumn>,
     feature_names: Vec<String>,
+    preparation: Option<Preparation>,
 }
 
 /// The names of nodes in the source.
@@ -49,6 +50,7 @@ impl Graph {
             ids,
             group_columns: Vec::new(),
             feature_names: Vec::new(),
+            preparation: None,
         };
         if graph.is_empty() {
             return Err(Error::inconsistent(graph.name, "at least one node", "none"));
@@ -127,13 +129,44 @@ impl Graph {
         Ok(self)
     }
 
-    /// The same graph with other features, of columns without names.
+    /// Adds how the feature columns are to be prepared, in place of what was there.
+    ///
+    /// # Errors
+    /// If it is about another number of columns or about nodes that do not exist, or a cell whose
+    /// value is missing holds another number than 0.
+    pub fn with_preparation(mut self, preparation: Preparation) -> Result<Self> {
+        let columns = self.features.columns();
+        if preparation.columns().len() != columns {
+            let what = format!("preparation of {}", self.name);
+            let expected = format!("{columns} columns, as the features have");
+            let found = preparation.columns().len().to_string();
+            return Err(Error::inconsistent(what, expected, found));
+        }
+        for &(node, column) in preparation.missing() {
+            if node as usize >= self.len() {
+                let what = format!("missing values of {}", self.name);
+                let expected = format!("nodes below {}", self.len());
+                return Err(Error::inconsistent(what, expected, format!("node {node}")));
+            }
+            let value = self.features.get(node as usize, column as usize);
+            if value != 0.0 {
+                let what = format!("feature {column} of node {node} in {}", self.name);
+                let expected = "0, since its value is missing";
+                return Err(Error::inconsistent(what, expected, value.to_string()));
+            }
+        }
+        self.preparation = Some(preparation);
+        Ok(self)
+    }
+
+    /// The same graph with other features, of columns without names and without a preparation.
     ///
     /// # Errors
     /// If they are not about as many nodes.
     pub fn with_features(mut self, features: Features) -> Result<Self> {
         self.check_rows("features", features.rows())?;
         (self.features, self.feature_names) = (features, Vec::new());
+        self.preparation = None;
         Ok(self)
     }
 
@@ -241,6 +274,11 @@ impl Graph {
         &self.feature_names
     }
 
+    /// How the feature columns are to be prepared on each client, if the data say so.
+    pub fn preparation(&self) -> Option<&Preparation> {
+        self.preparation.as_ref()
+    }
+
     /// Groupings of the nodes that came with the data: for evaluation, never for training.
     pub fn group_columns(&self) -> &[GroupColumn] {
         &self.group_columns
@@ -264,6 +302,7 @@ impl Graph {
             },
             group_columns: Vec::new(),
             feature_names: self.feature_names.clone(),
+            preparation: self.preparation.as_ref().map(|preparation| preparation.select(nodes)),
         }
     }
 }

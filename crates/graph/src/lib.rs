@@ -8,6 +8,8 @@
 //!   [`Split`].
 //! * [`generator`] — seeded synthetic graphs.
 //! * [`GroupColumn`] — groupings of the nodes that come with the data, such as sex or region.
+//! * [`Preparation`] — what is to be done with feature columns before training, and which values
+//!   are missing.
 //! * [`groups`] — what fairness is measured on: minority classes, node homophily.
 //! * [`stream`] — the random numbers of the whole program, keyed so that nothing depends on call
 //!   order.
@@ -22,6 +24,7 @@ mod graph;
 mod group_column;
 pub mod groups;
 mod labels;
+mod preparation;
 mod problems;
 mod split;
 pub mod stats;
@@ -33,6 +36,7 @@ pub use features::{Features, Scaling, SparseRows};
 pub use graph::{Graph, NodeIds};
 pub use group_column::{GroupColumn, in_order, numbered};
 pub use labels::Labels;
+pub use preparation::{ColumnPreparation, Missing, Preparation};
 pub use problems::{Problems, line_numbers};
 pub use split::{Role, Split};
 pub use stream::Stream;

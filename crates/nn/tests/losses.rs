@@ -1,7 +1,7 @@
 //! Every extra loss term against central finite differences, in f64.
 
 use boostfgl_graph::Stream;
-use boostfgl_nn::{Matrix, Pool, extra_losses, softmax_rows};
+use boostfgl_nn::{Matrix, Pool, Reduction, Tape, WeightedLoss, extra_losses, softmax_rows};
 use proptest::prelude::*;
 
 fn random(rows: usize, columns: usize, seed: u64, which: u64) -> Matrix<f64> {
@@ -90,4 +90,60 @@ fn rows_of_zeros_have_zero_gradients() {
     let (loss, gradient) = extra_losses::misalignment(&zero, &[(0, one.row(0))], &pool);
     assert_eq!((loss, gradient.to_vec()), (1.0, vec![0.0; 5]));
     assert_eq!(extra_losses::divergence(&one, &one, &[], &pool).0, 0.0);
+}
+
+/// The supervised loss with weights of classes and γ of the focal loss, by the formula
+/// w·(1 − p)^γ·(−log p).
+fn supervised(z: &Matrix<f64>, loss: &WeightedLoss<f64>) -> (f64, Matrix<f64>) {
+    let pool = Pool::new();
+    let eye: Vec<f64> =
+        (0..z.rows() * z.rows()).map(|i| f64::from(u8::from(i % (z.rows() + 1) == 0))).collect();
+    let eye = Matrix::from_rows(z.rows(), z.rows(), &eye);
+    let mut tape = Tape::new(&pool);
+    // The logits are the result of a product, because the loss writes over them.
+    let (eye, z) = (tape.constant(&eye), tape.parameter(z));
+    let logits = tape.matmul(eye, z);
+    let total = tape.cross_entropy(logits, loss);
+    let value = tape.value(total).row(0)[0];
+    (value, tape.backward(total, &[z]).remove(0))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    #[test]
+    fn the_focal_loss_has_its_formula_and_gradient(
+        seed in 0u64..10_000,
+        rows in 1usize..6,
+        classes in 2usize..7,
+        gamma in 0.0f64..4.0,
+        balanced in any::<bool>(),
+    ) {
+        let mut stream = Stream::new(seed, "labels", &[]);
+        let labels: Vec<u32> = (0..rows).map(|_| stream.below(classes) as u32).collect();
+        let loss = WeightedLoss::new(labels.clone(), Reduction::Mean).focal(gamma);
+        let loss = if balanced { loss.balanced() } else { loss };
+        let mut z = random(rows, classes, seed, 0);
+        let mut p = z.clone();
+        softmax_rows(&mut p);
+        let expected: f64 = (0..rows)
+            .map(|v| {
+                let own = p.row(v)[labels[v] as usize];
+                loss.row_weights()[v] * (1.0 - own).powf(gamma) * -own.ln()
+            })
+            .sum();
+        prop_assert!((supervised(&z, &loss).0 - expected).abs() < 1e-12);
+        check(&mut z, |z| supervised(z, &loss));
+    }
+}
+
+/// A row that is right with certainty has neither loss nor gradient, for every γ: (1 − p)^(γ − 1)
+/// has no value there.
+#[test]
+fn certain_rows_have_no_focal_loss() {
+    let z = Matrix::from_rows(1, 3, &[900.0, 0.0, 0.0]);
+    for gamma in [0.5, 1.0, 2.0] {
+        let loss = WeightedLoss::new(vec![0], Reduction::Mean).focal(gamma);
+        let (value, gradient) = supervised(&z, &loss);
+        assert_eq!((value, gradient.to_vec()), (0.0, vec![0.0; 3]));
+    }
 }

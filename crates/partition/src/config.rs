@@ -65,6 +65,34 @@ impl PartitionConfig {
         self.registry.find(&self.partitioner)
     }
 
+    /// The same with the number of clients that `graph` decides, if the partitioner takes it from
+    /// the data.
+    ///
+    /// # Errors
+    /// As [`Partitioner::clients`].
+    pub fn resolved(mut self, graph: &Graph) -> Result<Self> {
+        self.clients = self.partitioner()?.clients(graph, self.clients)?;
+        Ok(self)
+    }
+
+    /// Takes a name, or `NAME:VALUE` where the partitioner of that name has a key of the same name.
+    fn choose(&mut self, text: String) -> Result<(), String> {
+        let parts = text.split_once(':');
+        self.partitioner = match parts.filter(|(name, _)| self.registry.has_key(name, name)) {
+            Some((name, value)) => {
+                self.registry.set(name, &Value::String(value.trim().to_owned()))?;
+                name.to_owned()
+            }
+            None if parts.is_some() => {
+                return Err(format!(
+                    "expected the name of a partitioner or column:NAME, found `{text}`"
+                ));
+            }
+            None => text,
+        };
+        Ok(())
+    }
+
     /// The settings of one partitioner, chosen or not.
     pub fn settings<P: Partitioner + 'static>(&self) -> Option<&P> {
         self.registry.settings()
@@ -168,7 +196,9 @@ impl<'de> Visitor<'de> for SectionVisitor {
         let Self(mut section) = self;
         while let Some(key) = map.next_key::<String>()? {
             match key.as_str() {
-                "partitioner" => section.partitioner = map.next_value()?,
+                "partitioner" => {
+                    section.choose(map.next_value()?).map_err(A::Error::custom)?;
+                }
                 "clients" => section.clients = map.next_value()?,
                 _ => map.next_value_seed(SettingSeed { key: &key, to: &mut section.registry })?,
             }

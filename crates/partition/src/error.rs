@@ -39,6 +39,17 @@ pub enum Error {
         suggestion: Option<String>,
     },
 
+    /// The data have no group column of this name.
+    #[error("{graph} has no group column `{name}`{}", did_you_mean(suggestion.as_deref()))]
+    NoColumn {
+        /// The graph.
+        graph: String,
+        /// The name as given.
+        name: String,
+        /// The nearest column, if one is near.
+        suggestion: Option<String>,
+    },
+
     /// A setting has a value that means nothing.
     #[error("{key}: expected {expected}, found {found}")]
     Setting {
@@ -88,6 +99,9 @@ impl Error {
             }
             Self::NoClients => "Ask for one client or more; one client means centralised training.",
             Self::Unknown { .. } => "`boostfgl partition --help` lists the partitioners.",
+            Self::NoColumn { .. } => {
+                "Name a column `group:NAME` of nodes.csv; `boostfgl data show` lists them."
+            }
             Self::Setting { .. } => {
                 "`boostfgl config show` prints every key with its meaning and default."
             }

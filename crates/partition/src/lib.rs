@@ -9,6 +9,7 @@
 //! * [`louvain`] — communities of high modularity; [`merge`] cuts and merges them to K balanced
 //!   clients.
 //! * [`label_skew`], [`random`] — Dirichlet over classes; equal shares at random.
+//! * [`Column`] — the values of a column of the data.
 //! * [`split`] — training, validation and test nodes inside each client, per class.
 //! * [`Partition`] — both decisions for one seed; [`file`](mod@file) saves it and reads it back.
 //! * [`Description`] — what came out, in numbers and as a picture for a terminal.
@@ -32,6 +33,7 @@
 #![forbid(unsafe_code)]
 
 mod client_graph;
+mod column;
 mod config;
 mod describe;
 mod error;
@@ -46,6 +48,7 @@ mod registry;
 pub mod split;
 
 pub use client_graph::ClientGraph;
+pub use column::Column;
 pub use config::PartitionConfig;
 pub use describe::{ClientDescription, Description};
 pub use error::{Error, Result};

@@ -36,6 +36,15 @@ pub trait Partitioner: std::fmt::Debug + Send + Sync {
         Ok(())
     }
 
+    /// The number of clients, where `asked` is what the configuration says: the data may decide.
+    ///
+    /// # Errors
+    /// If the data do not have what decides it.
+    fn clients(&self, graph: &Graph, asked: usize) -> Result<usize> {
+        let _ = graph;
+        Ok(asked)
+    }
+
     /// The client, below `clients`, of each node. No client is empty, and the same seed gives the
     /// same clients.
     ///

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
-use crate::{Error, FromFile, LabelSkew, Louvain, Partitioner, Random, Result};
+use crate::{Column, Error, FromFile, LabelSkew, Louvain, Partitioner, Random, Result};
 
 /// The known partitioners, in the order in which help lists them.
 ///
@@ -20,7 +20,7 @@ use crate::{Error, FromFile, LabelSkew, Louvain, Partitioner, Random, Result};
 ///
 /// let registry = Registry::builtin();
 /// let names: Vec<&str> = registry.iter().map(|partitioner| partitioner.name()).collect();
-/// assert_eq!(names, ["louvain", "label-skew", "random", "file"]);
+/// assert_eq!(names, ["louvain", "label-skew", "random", "column", "file"]);
 /// let error = registry.find("luvain").unwrap_err();
 /// assert_eq!(error.to_string(), "unknown partitioner `luvain` (did you mean `louvain`?)");
 /// ```
@@ -36,6 +36,7 @@ impl Registry {
             .with(Louvain::default())
             .with(LabelSkew::default())
             .with(Random::default())
+            .with(Column::default())
             .with(FromFile::default())
     }
 
@@ -83,6 +84,12 @@ impl Registry {
             [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
             few => few.concat(),
         }
+    }
+
+    /// Whether the partitioner of that name has this key.
+    pub(crate) fn has_key(&self, name: &str, key: &str) -> bool {
+        let named = self.partitioners.iter().find(|known| known.name() == name);
+        named.is_some_and(|known| known.keys().iter().any(|own| own == key))
     }
 
     /// Sets a key wherever a partitioner has it; several may share one.

@@ -100,5 +100,5 @@ fn its_mistakes_are_refused_and_its_name_is_suggested() {
         .iter()
         .map(|known| known.name().to_owned())
         .collect();
-    assert_eq!(names, ["louvain", "label-skew", "random", "file", "stripes"]);
+    assert_eq!(names, ["louvain", "label-skew", "random", "column", "file", "stripes"]);
 }

@@ -1,7 +1,7 @@
 //! What a client answers.
 
 use crate::{Enrolment, Exchanged, Update};
-use boostfgl_nn::{Params, Real};
+use boostfgl_nn::{Matrix, Params, Real};
 use std::sync::Arc;
 
 /// The reply to one task.
@@ -71,13 +71,17 @@ impl<T: Real> PartialEq for Evaluation<T> {
 pub struct Revealed<T> {
     /// The predicted class of each of the client's own nodes.
     pub predictions: Vec<u32>,
+    /// The probability of every class, a row per node, if the settings ask for them.
+    pub probabilities: Option<Matrix<T>>,
     /// The client's own model, if the server gave none.
     pub model: Option<Arc<Params<T>>>,
 }
 
 impl<T: Real> PartialEq for Revealed<T> {
     fn eq(&self, other: &Self) -> bool {
-        self.predictions == other.predictions && self.model == other.model
+        self.predictions == other.predictions
+            && self.probabilities == other.probabilities
+            && self.model == other.model
     }
 }
 

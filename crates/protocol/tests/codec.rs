@@ -116,6 +116,7 @@ fn replies() -> ReplyFrame<f32> {
             counts: vec![1, 0, 7],
             revealed: Some(Revealed {
                 predictions: vec![0, 2, 1],
+                probabilities: Some(Matrix::from_rows(1, 2, &[0.25, 0.75])),
                 model: Some(Arc::new(params(4))),
             }),
         }),
@@ -131,11 +132,11 @@ fn replies() -> ReplyFrame<f32> {
 fn carried<I: Item<f32> + Debug>(frame: &Frame<I>) -> Frame<I> {
     let bytes = encode(frame);
     assert_eq!(bytes.len() as u64, measure(frame).framed);
-    decode(&bytes, Limits { shapes: &shapes() }).unwrap()
+    decode(&bytes, Limits { finite: true, shapes: &shapes() }).unwrap()
 }
 
 fn decoded<I: Item<f32>>(bytes: &[u8]) -> Result<Frame<I>, Error> {
-    decode(bytes, Limits { shapes: &shapes() })
+    decode(bytes, Limits { finite: true, shapes: &shapes() })
 }
 
 #[test]
@@ -194,7 +195,8 @@ fn payload_counts_what_methods_send() {
 fn a_model_of_other_shapes_is_named() {
     let bytes = encode(&tasks());
     let other = [TensorShape::weight("w", 3, 4), TensorShape::bias("b", 2)];
-    let error = decode::<f32, Task<f32>>(&bytes, Limits { shapes: &other }).unwrap_err();
+    let error =
+        decode::<f32, Task<f32>>(&bytes, Limits { finite: true, shapes: &other }).unwrap_err();
     assert_eq!(
         error,
         Error::Shapes { expected: "3x4, 1x2".to_owned(), found: "3x5, 1x2".to_owned() }

@@ -189,12 +189,12 @@ impl RunFolder {
         RoundsWriter::create(self.file(Self::ROUNDS))
     }
 
-    /// Starts `predictions.csv`.
+    /// Starts `predictions.csv`, with the probability of each of these classes.
     ///
     /// # Errors
     /// If the system refuses.
-    pub fn predictions(&self) -> Result<PredictionsWriter> {
-        PredictionsWriter::create(self.file(Self::PREDICTIONS))
+    pub fn predictions(&self, classes: &[String]) -> Result<PredictionsWriter> {
+        PredictionsWriter::create_scored(self.file(Self::PREDICTIONS), classes)
     }
 
     /// The folder of one client, in which its predictions and its own models are.

@@ -93,6 +93,8 @@ fn setup(method: &'static MethodInfo) -> Setup {
         aggregation: Default::default(),
         attack: Default::default(),
         transport: Default::default(),
+        loss: Default::default(),
         evaluation: String::new(),
+        probabilities: false,
     }
 }

@@ -53,7 +53,11 @@ impl ClientData {
         };
         let file = match format {
             Format::Csv => csv_tables::NODE_FILE.to_owned(),
-            _ => path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            _ => readers::main_file(path, format)
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned(),
         };
         let read = fingerprint::of(&graph);
         let graph = arranged(graph, schema.as_ref(), &file)?;

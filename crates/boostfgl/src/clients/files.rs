@@ -22,7 +22,10 @@ impl ClientPredictions {
         for client in experiment.clients() {
             let place = folder.client(client.name());
             disk::create_dir_all(&place)?;
-            files.push(PredictionsWriter::create(place.join(RunFolder::PREDICTIONS))?);
+            let scored = experiment.config().evaluation.probabilities;
+            let classes = if scored { experiment.classes() } else { &[] };
+            let path = place.join(RunFolder::PREDICTIONS);
+            files.push(PredictionsWriter::create_scored(path, classes)?);
         }
         Ok(Self(files))
     }
@@ -36,7 +39,7 @@ impl ClientPredictions {
         let (config, classes) = (experiment.config(), experiment.classes());
         let splits = splits(experiment, seed.seed)?;
         let minority = minority(experiment, &splits)?;
-        let mut predicted = seed.outcome.predictions.iter();
+        let mut predicted = seed.outcome.predictions.iter().enumerate();
         for (k, client) in experiment.clients().iter().enumerate() {
             let graph = client.graph();
             let names = graph.labels().names();
@@ -44,11 +47,11 @@ impl ClientPredictions {
                 .iter()
                 .map(|name| place(classes, name).and_then(|class| minority[class]))
                 .collect();
-            for (v, prediction) in (0..graph.len()).zip(predicted.by_ref()) {
+            for (v, (at, prediction)) in (0..graph.len()).zip(predicted.by_ref()) {
                 let label = graph.labels().get(v);
                 let name = label.map(|class| names[class as usize].as_str());
                 let threshold = config.groups.homophily_threshold;
-                self.0[k].write(&Prediction {
+                let row = Prediction {
                     seed: seed.seed,
                     node: &graph.id(v),
                     client: k as u32,
@@ -57,7 +60,9 @@ impl ClientPredictions {
                     prediction: &classes[*prediction as usize],
                     minority: label.and_then(|class| minority[class as usize]),
                     heterophilous: client.heterophilous(v, threshold),
-                })?;
+                };
+                let probabilities = seed.outcome.probabilities.as_ref();
+                self.0[k].write_scored(&row, probabilities.map_or(&[], |all| all.row(at)))?;
             }
         }
         Ok(())

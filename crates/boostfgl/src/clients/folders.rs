@@ -16,7 +16,10 @@ pub(super) fn read(paths: &[PathBuf]) -> Result<Vec<ClientData>> {
         [one] => clients_in(one)?,
         several => several.to_vec(),
     };
-    paths.par_iter().map(|path| ClientData::read(path)).collect()
+    // All are read before an error is chosen, so that it does not depend on the threads.
+    let read: Vec<Result<ClientData>> =
+        paths.par_iter().map(|path| ClientData::read(path)).collect();
+    read.into_iter().collect()
 }
 
 /// The name of these clients in tables: that of the dataset they are parts of, if the schema of the

@@ -12,9 +12,9 @@ use boostfgl_fed::Registry;
 use boostfgl_fed::config::Transport;
 use boostfgl_fed::transport::exchange_in_process;
 use boostfgl_fed::{
-    Beyond, Client, Event, Next, Outcome, Predictors, RoundRecord, RoundReport, Server,
+    Beyond, Client, Evaluated, Event, Next, Outcome, Predictors, RoundRecord, RoundReport, Server,
 };
-use boostfgl_nn::{Dense, Params, StateVisitor, Stateful};
+use boostfgl_nn::{Dense, Matrix, Params, StateVisitor, Stateful};
 use boostfgl_protocol::{Enrolment, Reply, Task};
 use boostfgl_report::SplitOrigin;
 use std::time::Instant;
@@ -129,7 +129,8 @@ impl Sides {
     fn models(&self) -> Vec<Params<f32>> {
         match self.server.reported_models() {
             [] => {
-                let own = self.clients.iter().filter_map(|client| client.reported()?.1);
+                let own =
+                    self.clients.iter().filter_map(|client| client.reported()?.own.as_deref());
                 own.cloned().collect()
             }
             models => models.to_vec(),
@@ -282,8 +283,8 @@ impl SeedTraining<'_, '_> {
         let origin = split_origin(experiment)?;
         let details = details(config, &scoring, &trace, (seed, origin))?;
         let (up, down) = sides.server.traffic();
-        let clients = sides.clients.iter();
-        let predictions = clients.filter_map(|client| Some(client.reported()?.0)).flatten();
+        let reports: Vec<_> = sides.clients.iter().filter_map(Client::reported).collect();
+        let predictions = reports.iter().flat_map(|report| &report.predictions);
         let models = sides.models();
         let first =
             models.first().ok_or_else(|| Error::Fed(boostfgl_fed::Error::NothingToTrain))?;
@@ -291,6 +292,7 @@ impl SeedTraining<'_, '_> {
             round: reported.round,
             predictions: predictions.copied().collect(),
             predictors: sides.predictors(),
+            probabilities: probabilities(&reports),
             bytes_up: up.payload,
             bytes_down: down.payload,
             framed_up: up.framed,
@@ -307,6 +309,15 @@ impl SeedTraining<'_, '_> {
         let run = ClientsSeed { seed, outcome, refused };
         Ok(FinishedSeed { run, summary, spent, recorded })
     }
+}
+
+/// The probabilities of all clients, one below the other, if they keep them.
+fn probabilities(reports: &[&Evaluated<f32>]) -> Option<Matrix<f32>> {
+    let kept: Vec<&Matrix<f32>> =
+        reports.iter().filter_map(|report| report.probabilities.as_ref()).collect();
+    let columns = kept.first()?.columns();
+    let values: Vec<f32> = kept.iter().flat_map(|rows| rows.to_vec()).collect();
+    Some(Matrix::from_rows(values.len() / columns, columns, &values))
 }
 
 /// Where the roles of nodes come from: drawn by shares as soon as one client draws them.

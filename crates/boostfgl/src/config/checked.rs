@@ -1,8 +1,9 @@
 //! Configurations that have been checked: the only ones that can run.
 
-use super::Config;
+use super::{Config, EvaluationSection};
 use crate::{Error, Result};
 use boostfgl_fed::{Setup, methods};
+use boostfgl_graph::Graph;
 use boostfgl_graph::groups::MinorityRule;
 use boostfgl_nn::backbones::{self, Architecture};
 use boostfgl_report::name;
@@ -46,6 +47,16 @@ impl Checked<Config> {
         self
     }
 
+    /// The same configuration with the number of clients that the graph decides, if the
+    /// partitioner takes it from the data.
+    ///
+    /// # Errors
+    /// If the data do not have what decides it.
+    pub fn resolved(mut self, graph: &Graph) -> Result<Self> {
+        self.0.partition = self.0.partition.clone().resolved(graph)?;
+        Ok(self)
+    }
+
     /// What a federation has to know of it.
     ///
     /// # Errors
@@ -65,6 +76,7 @@ impl Checked<Config> {
             data: _,
             partition: _,
             split: _,
+            loss,
             model,
             optimizer,
             fed: protocol,
@@ -73,6 +85,7 @@ impl Checked<Config> {
             aggregation,
             attack,
             groups: _,
+            evaluation: EvaluationSection { probabilities, .. },
             methods,
         } = self.0.clone();
         Ok(Setup {
@@ -80,6 +93,7 @@ impl Checked<Config> {
             method,
             boosts,
             protocol,
+            loss,
             model,
             optimizer,
             boost,
@@ -89,6 +103,7 @@ impl Checked<Config> {
             attack,
             transport,
             evaluation: String::new(),
+            probabilities,
         })
     }
 }
@@ -100,6 +115,7 @@ impl Config {
     /// Names the first key that is wrong, what it may be and what it was.
     pub fn checked(self) -> Result<Checked<Self>> {
         self.check_name()?;
+        self.loss.check()?;
         self.model.check()?;
         self.optimizer.check()?;
         self.fed.check()?;

@@ -42,13 +42,15 @@ pub fn values(config: &Config) -> Vec<(&'static Key, Option<toml::Value>)> {
 /// A configuration as a table, including the keys that files leave out at their default. A test
 /// checks that none is missing here.
 fn whole(config: &Config) -> toml::Table {
-    let Config { screen, aggregation, attack, portable, transport, model, client_data, .. } =
-        config.clone();
+    let Config { screen, aggregation, attack, portable, transport, model, .. } = config.clone();
+    let Config { client_data, evaluation, loss, .. } = config.clone();
     let mut whole = toml::Table::try_from(config).unwrap_or_default();
     let sections = [
         ("screen", toml::Value::try_from(screen)),
         ("aggregation", toml::Value::try_from(aggregation)),
         ("attack", toml::Value::try_from(attack)),
+        ("evaluation", toml::Value::try_from(evaluation)),
+        ("loss", toml::Value::try_from(loss)),
         ("client_data", toml::Value::try_from(client_data)),
         ("portable", Ok(toml::Value::Boolean(portable))),
         ("transport", toml::Value::try_from(transport)),

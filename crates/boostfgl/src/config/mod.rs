@@ -19,7 +19,7 @@ pub use layers::{Layers, Source, without_effect};
 
 use crate::{Error, Result};
 use boostfgl_fed::boost::{Boost, BoostConfig};
-use boostfgl_fed::config::{Model, Optimizer, Protocol, Transport};
+use boostfgl_fed::config::{Loss, Model, Optimizer, Protocol, Transport};
 use boostfgl_fed::methods::{self, MethodConfigs, MethodInfo};
 use boostfgl_fed::{aggregate, attack, screen};
 use boostfgl_graph::groups::MinorityRule;
@@ -66,6 +66,9 @@ pub struct Config {
     pub partition: PartitionConfig,
     /// How each client's nodes are divided into training, validation and test nodes.
     pub split: SplitSection,
+    /// The supervised loss.
+    #[serde(skip_serializing_if = "is_default")]
+    pub loss: Loss,
     /// The network.
     pub model: Model,
     /// The local optimiser.
@@ -85,6 +88,9 @@ pub struct Config {
     pub attack: attack::Config,
     /// The groups that fairness is measured on.
     pub groups: GroupSection,
+    /// What is kept of the reported round.
+    #[serde(skip_serializing_if = "is_default")]
+    pub evaluation: EvaluationSection,
     /// Settings of the methods; those of methods that are not selected have no effect.
     pub methods: MethodConfigs,
 }
@@ -103,6 +109,7 @@ impl Default for Config {
             data: DataSection::default(),
             partition: PartitionConfig::default(),
             split: SplitSection::default(),
+            loss: Loss::default(),
             model: Model::default(),
             optimizer: Optimizer::default(),
             fed: Protocol::default(),
@@ -111,6 +118,7 @@ impl Default for Config {
             aggregation: aggregate::Config::default(),
             attack: attack::Config::default(),
             groups: GroupSection::default(),
+            evaluation: EvaluationSection::default(),
             methods: MethodConfigs::default(),
         }
     }
@@ -120,6 +128,11 @@ impl Default for Config {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
 fn is_false(value: &bool) -> bool {
     !*value
+}
+
+/// The same for a section.
+fn is_default<S: Default + PartialEq>(section: &S) -> bool {
+    *section == S::default()
 }
 
 /// The same for the transport.
@@ -220,6 +233,14 @@ impl Default for GroupSection {
             homophily_graph: HomophilyGraph::Global,
         }
     }
+}
+
+/// What is kept of the reported round (`[evaluation]`). It changes no digit.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct EvaluationSection {
+    /// Whether predictions come with the probability of every class.
+    pub probabilities: bool,
 }
 
 /// Which graph a node's neighbours are counted in, for its homophily.

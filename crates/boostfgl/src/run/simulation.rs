@@ -206,7 +206,7 @@ impl Trainable for Experiment {
     }
 
     fn start_predictions(&self, folder: &RunFolder) -> Result<SimulationPredictions> {
-        SimulationPredictions::start(folder)
+        SimulationPredictions::start(folder, self)
     }
 
     fn write_predictions(&self, files: &mut SimulationPredictions, seed: &SeedRun) -> Result<()> {

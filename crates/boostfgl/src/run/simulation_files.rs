@@ -15,8 +15,10 @@ use boostfgl_report::{
 pub(crate) struct SimulationPredictions(PredictionsWriter);
 
 impl SimulationPredictions {
-    pub(super) fn start(folder: &RunFolder) -> Result<Self> {
-        Ok(Self(folder.predictions()?))
+    pub(super) fn start(folder: &RunFolder, experiment: &Experiment) -> Result<Self> {
+        let classes = experiment.graph().labels().names();
+        let scored = experiment.config().evaluation.probabilities;
+        Ok(Self(folder.predictions(if scored { classes } else { &[] })?))
     }
 
     /// Appends the predictions of a seed.
@@ -25,7 +27,7 @@ impl SimulationPredictions {
         let names = graph.labels().names();
         for v in 0..graph.len() {
             let label = graph.labels().get(v);
-            self.0.write(&Prediction {
+            let row = Prediction {
                 seed: run.seed,
                 node: &graph.id(v),
                 client: run.partition.client_of(v) as u32,
@@ -35,7 +37,9 @@ impl SimulationPredictions {
                 minority: run.groups.minority[v],
                 heterophilous: (!run.groups.homophily_unknown[v])
                     .then_some(run.groups.heterophilous[v]),
-            })?;
+            };
+            let probabilities = run.outcome.probabilities.as_ref();
+            self.0.write_scored(&row, probabilities.map_or(&[], |all| all.row(v)))?;
         }
         Ok(())
     }

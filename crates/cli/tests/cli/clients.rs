@@ -244,6 +244,7 @@ fn clients_that_do_not_fit_are_named_with_file_and_column() {
     // Names of features on one side only.
     place.write("unnamed/a/nodes.csv", "id,label,x\na,0,1\nb,1,2\n");
     place.write("unnamed/a/edges.csv", "src,dst\na,b\n");
+    place.write("unnamed/b/schema.txt", "");
     place.ok("data generate cora-like --to unnamed/b/graph.npz");
     place.refused_with(
         "run --client-data unnamed --method fedavg --out run",

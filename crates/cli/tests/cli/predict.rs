@@ -45,6 +45,31 @@ fn a_run_predicts_again_what_its_folder_says() {
     }
 }
 
+/// The columns from `probability` on of every row of a table.
+fn probabilities(text: &str) -> Vec<Vec<String>> {
+    let header: Vec<&str> = text.lines().next().unwrap().split(',').collect();
+    let first = header.iter().position(|name| *name == "probability").unwrap();
+    let rows = text.lines();
+    rows.map(|row| row.split(',').skip(first).map(str::to_owned).collect()).collect()
+}
+
+#[test]
+fn probabilities_of_a_run_are_written_on_request_and_predicted_again() {
+    let place = Place::new();
+    for (method, at) in [("boostfgl", "a"), ("adafgl", "b")] {
+        let common = format!("run demo {SHORT} --seeds 2, --method {method}");
+        let with = format!("{common} --set evaluation.probabilities=true --out {at}");
+        assert_eq!(
+            place.digest(&with.replace(" --quiet", "")),
+            place.digest(&format!("{} --out {at}-plain", common.replace(" --quiet", "")))
+        );
+        let (recorded, again) =
+            (place.read(&format!("{at}/predictions.csv")), place.ok(&format!("predict {at}")));
+        assert_eq!(probabilities(&recorded), probabilities(&again.stdout), "{method}");
+        place.ok(&format!("report {at}"));
+    }
+}
+
 #[test]
 fn new_data_are_predicted_into_a_file() {
     let place = Place::new();
@@ -76,12 +101,14 @@ fn clients_with_graphs_of_their_own_predict_by_name() {
     let place = Place::new();
     place.ok("partition demo --clients 3 --seeds 3, --to-clients parts");
     for method in ["fedavg", "fedgta"] {
-        let common = format!("{SHORT} --seeds 3, --client-data parts");
+        let common =
+            format!("{SHORT} --seeds 3, --client-data parts --set evaluation.probabilities=true");
         let common = common.replace("--clients 3 ", "");
         place.ok(&format!("run {common} --method {method} --out {method}"));
         let own = place.read(&format!("{method}/clients/client-1/predictions.csv"));
         let again = place.ok(&format!("predict {method} --client client-1"));
         assert_eq!(classes(&again.stdout), recorded(&own, "3"), "{method}");
+        assert_eq!(probabilities(&again.stdout), probabilities(&own), "{method}");
         // The folder of a client is a graph like any other.
         let named = place.ok(&format!("predict {method} parts/client-1 --client client-1"));
         assert_eq!(named.stdout, again.stdout, "{method}");

@@ -194,6 +194,14 @@ pub fn read(path: &Path, format: Option<Format>) -> Result<Graph> {
     Ok(graph)
 }
 
+/// The file or folder that messages about a graph name: in a folder with an npz, that file.
+pub fn main_file(path: &Path, format: Format) -> PathBuf {
+    match format.reader().container() {
+        Container::Npz => npz_in(path).unwrap_or_else(|_| path.to_path_buf()),
+        Container::Folder => path.to_path_buf(),
+    }
+}
+
 /// Finds out the format of a file or folder by its contents.
 ///
 /// # Errors

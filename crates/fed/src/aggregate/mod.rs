@@ -87,8 +87,9 @@ impl Combination {
         // One list of weights stands for all tensors if trust is the same for each.
         let tensors: Vec<Option<usize>> = match boost.differs_per_tensor() {
             false => vec![None],
-            true => (0..updates[0].tensor_norms.len()).map(Some).collect(),
+            true => (0..evidence.tensors()).map(Some).collect(),
         };
+        let tensors = if tensors.is_empty() { vec![None] } else { tensors };
         let weights = tensors
             .into_iter()
             .map(|tensor| normalised(boost.client_weights(&evidence, tensor, base)?))

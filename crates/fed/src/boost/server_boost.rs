@@ -72,6 +72,13 @@ impl<'a, T: Real> Evidence<'a, T> {
         }
     }
 
+    /// For how many tensors every client has a norm; none if the method hides norms. Where the
+    /// server cannot measure them they are claims, whose number nothing else checks.
+    pub(crate) fn tensors(&self) -> usize {
+        let counts = self.updates.iter().map(|update| update.tensor_norms.len());
+        if self.hidden.norm { 0 } else { counts.min().unwrap_or(0) }
+    }
+
     /// The fairness gap of each client; `None` if one did not send it. 0 if the method hides gaps.
     pub fn gaps(&self) -> Option<Vec<f64>> {
         let summaries = self.updates.iter().map(|update| update.summary);

@@ -2,6 +2,7 @@
 //! round is usually the one that the next round starts from, which then need not compute it again.
 
 use super::views::Views;
+use crate::run_context::ModelKey;
 use boostfgl_nn::{Matrix, Params, Pool, Real};
 use std::sync::Arc;
 
@@ -10,8 +11,8 @@ pub(super) struct ModelCache<T>(Option<Cached<T>>);
 
 /// Results of one model.
 pub(super) struct Cached<T> {
-    /// Which model: the number of rounds done when it was made.
-    pub(super) rounds_done: usize,
+    /// Which model.
+    pub(super) key: ModelKey,
     /// X·W of the first layer, where features are sparse.
     first_product: Option<Arc<Matrix<T>>>,
     /// Logits and hidden representation by plain propagation.
@@ -30,13 +31,13 @@ impl<T: Real> ModelCache<T> {
         &mut self,
         views: &mut Views<T>,
         model: &Params<T>,
-        rounds_done: usize,
+        key: ModelKey,
         pool: &Pool<T>,
     ) {
         self.clear(views, pool);
         let first_product = views.whole.project(&model.tensors()[0], pool).map(Arc::new);
         views.cache_product(first_product.as_ref());
-        self.0 = Some(Cached { rounds_done, first_product, outputs: None, probabilities: None });
+        self.0 = Some(Cached { key, first_product, outputs: None, probabilities: None });
     }
 
     /// Empties the cache and gives its buffers back to the pool.
@@ -51,9 +52,9 @@ impl<T: Real> ModelCache<T> {
         }
     }
 
-    /// Whether the cache belongs to the model that `rounds_done` rounds have made.
-    pub(super) fn holds(&self, rounds_done: usize) -> bool {
-        self.0.as_ref().is_some_and(|cached| cached.rounds_done == rounds_done)
+    /// Whether the cache belongs to this model.
+    pub(super) fn holds(&self, key: ModelKey) -> bool {
+        self.0.as_ref().is_some_and(|cached| cached.key == key)
     }
 
     /// Logits and hidden representation by plain propagation, if they were computed.

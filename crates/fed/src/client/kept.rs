@@ -1,15 +1,19 @@
 //! What stays with a client: its predictions, and its own model if the server has none.
 
-use boostfgl_nn::{Params, Real, StateVisitor};
+use boostfgl_nn::{Matrix, Params, Real, StateVisitor};
 use std::sync::Arc;
 
-/// One evaluation.
+/// What a client keeps of an evaluation.
 #[derive(Clone)]
-struct Evaluated<T> {
-    rounds_done: u32,
-    predictions: Vec<u32>,
+pub struct Evaluated<T> {
+    /// The number of rounds done.
+    pub rounds_done: u32,
+    /// The class that is predicted for each of the client's own nodes.
+    pub predictions: Vec<u32>,
+    /// The probability of every class, a row per node, if the settings ask for them.
+    pub probabilities: Option<Matrix<T>>,
     /// The client's own model, if the server gave none.
-    own: Option<Arc<Params<T>>>,
+    pub own: Option<Arc<Params<T>>>,
 }
 
 /// The last evaluation, and the one to report.
@@ -26,13 +30,8 @@ impl<T> Default for Kept<T> {
 
 impl<T: Real> Kept<T> {
     /// Stores an evaluation until the next one.
-    pub(super) fn evaluated(
-        &mut self,
-        rounds_done: u32,
-        predictions: Vec<u32>,
-        own: Option<Arc<Params<T>>>,
-    ) {
-        self.last = Some(Evaluated { rounds_done, predictions, own });
+    pub(super) fn evaluated(&mut self, evaluated: Evaluated<T>) {
+        self.last = Some(evaluated);
     }
 
     /// The evaluation after this many rounds is the one to report. Whether it is known: the last
@@ -45,10 +44,9 @@ impl<T: Real> Kept<T> {
         self.reported.as_ref().is_some_and(is_that)
     }
 
-    /// Predictions and own model of what is reported.
-    pub(super) fn reported(&self) -> Option<(&[u32], Option<&Params<T>>)> {
-        let Evaluated { predictions, own, .. } = self.reported.as_ref()?;
-        Some((predictions, own.as_deref()))
+    /// The evaluation to report.
+    pub(super) fn reported(&self) -> Option<&Evaluated<T>> {
+        self.reported.as_ref()
     }
 
     /// The digest of what is reported.
@@ -68,14 +66,17 @@ impl<T: Real> Kept<T> {
         visitor: &mut StateVisitor<'_>,
     ) -> boostfgl_nn::Result<()> {
         for (name, kept) in [("last", &mut self.last), ("reported", &mut self.reported)] {
-            let (mut round, mut predictions, mut own) = match kept.take() {
-                Some(Evaluated { rounds_done, predictions, own }) => {
-                    (rounds_done as usize, Some(predictions), own.map(|own| Params::clone(&own)))
+            let (mut round, mut predictions, mut probabilities, mut own) = match kept.take() {
+                Some(Evaluated { rounds_done, predictions, probabilities, own }) => {
+                    let own = own.map(|own| Params::clone(&own));
+                    (rounds_done as usize, Some(predictions), probabilities, own)
                 }
-                None => (0, None, None),
+                None => (0, None, None, None),
             };
             visitor.visit(&format!("{name} evaluated round"), &mut round)?;
             visitor.option(&format!("{name} predictions"), &mut predictions, Vec::new)?;
+            let rows = || Matrix::zeros(nodes, classes);
+            visitor.option(&format!("{name} probabilities"), &mut probabilities, rows)?;
             visitor.option(&format!("{name} model"), &mut own, || model.clone())?;
             let fits = predictions.as_ref().is_none_or(|found| {
                 found.len() == nodes && found.iter().all(|&class| (class as usize) < classes)
@@ -87,6 +88,7 @@ impl<T: Real> Kept<T> {
             *kept = predictions.map(|predictions| Evaluated {
                 rounds_done: round as u32,
                 predictions,
+                probabilities,
                 own: own.map(Arc::new),
             });
         }

@@ -32,9 +32,9 @@ impl<T: Real> Trainer<T> {
         // Difficulties are those of the model that would be evaluated.
         let deployed = rule.deploy(start);
         let computing = deployed.as_ref().unwrap_or(start);
-        if deployed.is_some() || !workspace.cache.holds(round.rounds_done) {
+        if deployed.is_some() || !workspace.cache.holds(round.model_key()) {
             let views = &mut workspace.views;
-            workspace.cache.cache_model(views, computing, round.rounds_done, round.pool);
+            workspace.cache.cache_model(views, computing, round.model_key(), round.pool);
         }
         workspace.begin_boosts(round, computing);
         if round.run.setup.optimizer.optimizer_state == OptimizerState::Reset {

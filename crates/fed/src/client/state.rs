@@ -9,7 +9,7 @@ use boostfgl_nn::{Matrix, Real, StateVisitor};
 impl<T: Real> Client<T> {
     /// Saves the state between two rounds, or restores it in a client that has begun.
     pub(crate) fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
-        let Self { plan, stage, kept, .. } = self;
+        let Self { plan, layers, stage, kept, .. } = self;
         let mut trainer = match std::mem::replace(stage, Stage::Changing) {
             Stage::Preparing(trainer) | Stage::Training(trainer) => trainer,
             other => {
@@ -23,6 +23,7 @@ impl<T: Real> Client<T> {
             trainer = Box::new(trainer.adopt(data));
         }
         trainer.visit(visitor)?;
+        layers.iter_mut().try_for_each(|layer| layer.visit(visitor))?;
         if !plan.simulated {
             let sizes = (trainer.data().nodes().len(), trainer.data().classes());
             kept.visit(trainer.local(), sizes, visitor)?;

@@ -52,7 +52,9 @@ fn federation(method: &str, boosts: &[Boost], change: impl Fn(&mut Setup)) -> Fe
         aggregation: Default::default(),
         attack: Default::default(),
         transport: Default::default(),
+        loss: Default::default(),
         evaluation: String::new(),
+        probabilities: false,
     };
     change(&mut setup);
     let graph = graph();

@@ -1,11 +1,12 @@
 //! A client that has begun: its graph, its model and the client's side of the method.
 
 use super::exchanges::Exchanges;
+use super::predicted::Predicted;
 use super::workspace::Workspace;
-use crate::Result;
 use crate::client_rule::{ClientContext, ClientRule};
 use crate::local_data::LocalData;
 use crate::run_context::{ModelSource, RoundContext, RunContext};
+use crate::{Error, Result};
 use boostfgl_nn::optim::Optimizer;
 use boostfgl_nn::{Params, Propagation, Real};
 use boostfgl_protocol::Enrolment;
@@ -27,6 +28,8 @@ pub(crate) struct Trainer<T: Real> {
     pub(super) exchanges: Exchanges,
     /// Whether the last evaluation was of parameters that the rule put in place of the model.
     pub(super) deploys: bool,
+    /// Rounds done before the last one that it trained in.
+    pub(super) trained: Option<u32>,
 }
 
 impl<T: Real> Trainer<T> {
@@ -50,6 +53,7 @@ impl<T: Real> Trainer<T> {
             class_counts,
             exchanges: Exchanges::default(),
             deploys: false,
+            trained: None,
         }
     }
 
@@ -57,6 +61,18 @@ impl<T: Real> Trainer<T> {
     pub(super) fn adopt(self, data: LocalData<T>) -> Self {
         let Self { run, workspace, rule, class_counts, local, .. } = self;
         Self::new(run, data, workspace.enrolment, rule, local, class_counts)
+    }
+
+    /// Fails if this round was trained before (a repeated frame) or there is nothing to train on.
+    pub(super) fn check_round(&self, rounds_done: u32) -> Result<()> {
+        let is_new = self.trained.is_none_or(|trained| trained < rounds_done);
+        if !is_new {
+            return Err(Error::OutOfOrder { task: "to train", stage: "after this round" });
+        }
+        if self.data().training_nodes() == 0 {
+            return Err(Error::OutOfOrder { task: "to train", stage: "without training nodes" });
+        }
+        Ok(())
     }
 
     /// Turns on storage of values that only observers read.
@@ -124,14 +140,14 @@ impl<T: Real> Trainer<T> {
         })
     }
 
-    /// The predicted class of each of the client's own nodes under the model of `round`.
+    /// What the model of `round` predicts for each of the client's own nodes.
     /// `starts_next` means that the next round starts from the same model, so that its results are
     /// worth caching.
     pub(super) fn predict(
         &mut self,
         round: &RoundContext<'_, T>,
         starts_next: bool,
-    ) -> Result<Vec<u32>> {
+    ) -> Result<Predicted<T>> {
         let Self { workspace, rule, local, deploys, .. } = self;
         let model = round.model.or_own(local);
         let deployed = rule.deploy(model);
@@ -151,15 +167,4 @@ impl<T: Real> Trainer<T> {
     pub(crate) fn nodes(&self) -> &[u32] {
         &self.data().nodes
     }
-}
-
-/// The first of the largest.
-pub(crate) fn argmax<T: Real>(row: &[T]) -> u32 {
-    let mut best = 0;
-    for (c, x) in row.iter().enumerate() {
-        if *x > row[best] {
-            best = c;
-        }
-    }
-    best as u32
 }

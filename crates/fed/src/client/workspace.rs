@@ -1,8 +1,8 @@
 //! A client's graph with all that is computed on it: views, loss, boosts and cache.
 
-use super::argmax;
 use super::boosts::ClientBoosts;
 use super::cache::ModelCache;
+use super::predicted::{Predicted, Scores, argmax};
 use super::views::Views;
 use crate::Result;
 use crate::boost::Summary;
@@ -47,7 +47,7 @@ impl<T: Real> Workspace<T> {
         let reach = if noisy { Reach::Everything } else { reach };
         Self {
             views: Views::new(&data, reach, plan, boosts.reweights_messages()),
-            loss: WeightedLoss::new(labels, run.setup.protocol.loss),
+            loss: run.setup.loss.of(labels, run.setup.protocol.loss),
             boosts,
             cache: ModelCache::empty(),
             is_by_rule: false,
@@ -122,7 +122,7 @@ impl<T: Real> Workspace<T> {
         }
         let view = views.whole_under(boosts.scoring_propagation());
         let run = round.run;
-        let noise = run.setup.noise(data.id, cached.rounds_done, Occasion::Scoring);
+        let noise = run.setup.noise(data.id, cached.key.rounds_done, Occasion::Scoring);
         let pass = Pass::new(&*run.backbone, view, round.pool).using_cache(true).noise(noise);
         let mut probabilities = pass.logits(model);
         softmax_rows(&mut probabilities);
@@ -146,24 +146,21 @@ impl<T: Real> Workspace<T> {
         summary
     }
 
-    /// The predicted class of each of the client's own nodes under `model`. `keeps` means that the
-    /// next round starts from this model, so that the cache stays.
+    /// What `model` predicts for each of the client's own nodes. `keeps` means that the next round
+    /// starts from this model, so that the cache stays.
     pub(super) fn predict(
         &mut self,
         round: &RoundContext<'_, T>,
         rule: &mut dyn ClientRule<T>,
         model: &Params<T>,
         keeps: bool,
-    ) -> Result<Vec<u32>> {
-        self.cache.cache_model(&mut self.views, model, round.rounds_done, round.pool);
-        let scores = self.class_scores(round, rule, model);
-        if !keeps {
-            self.cache.clear(&mut self.views, round.pool);
-        }
-        let scores = scores?;
-        let predictions = (0..self.data.own).map(|v| argmax(scores.row(v))).collect();
-        round.pool.put(scores);
-        Ok(predictions)
+    ) -> Result<Predicted<T>> {
+        let scores = self.scores(round, rule, model, keeps)?;
+        let own = self.data.own;
+        let classes = (0..own).map(|v| argmax(scores.matrix().row(v))).collect();
+        let probabilities = round.run.setup.probabilities.then(|| scores.probabilities(own));
+        round.pool.put(scores.into_matrix());
+        Ok(Predicted { classes, probabilities })
     }
 
     /// The probability of every class for each of the client's own nodes under `model`.
@@ -173,15 +170,25 @@ impl<T: Real> Workspace<T> {
         rule: &mut dyn ClientRule<T>,
         model: &Params<T>,
     ) -> Result<Matrix<T>> {
-        self.cache.cache_model(&mut self.views, model, round.rounds_done, round.pool);
+        Ok(self.scores(round, rule, model, false)?.probabilities(self.data.own))
+    }
+
+    /// A score for every class and node under `model`.
+    fn scores(
+        &mut self,
+        round: &RoundContext<'_, T>,
+        rule: &mut dyn ClientRule<T>,
+        model: &Params<T>,
+        keeps: bool,
+    ) -> Result<Scores<T>> {
+        self.cache.cache_model(&mut self.views, model, round.model_key(), round.pool);
         let scores = self.class_scores(round, rule, model);
-        self.cache.clear(&mut self.views, round.pool);
-        let own: Vec<u32> = (0..self.data.own as u32).collect();
-        let mut found = scores?.rows_at(&own);
-        if !self.is_by_rule {
-            softmax_rows(&mut found);
+        if !keeps {
+            self.cache.clear(&mut self.views, round.pool);
         }
-        Ok(found)
+        let scores = scores?;
+        self.is_by_rule = matches!(scores, Scores::Probabilities(_));
+        Ok(scores)
     }
 
     /// A score for every class and node under the cached model.
@@ -190,8 +197,7 @@ impl<T: Real> Workspace<T> {
         round: &RoundContext<'_, T>,
         rule: &mut dyn ClientRule<T>,
         model: &Params<T>,
-    ) -> Result<Matrix<T>> {
-        self.is_by_rule = false;
+    ) -> Result<Scores<T>> {
         let propagation = match self.boosts.boosts_evaluation() {
             true => {
                 self.score(round, model);
@@ -206,11 +212,10 @@ impl<T: Real> Workspace<T> {
         let whole = boosted.unwrap_or(&views.whole);
         let context = ClientContext { whole, cached: true, ..self.context(round, model) };
         if let Some(scores) = rule.predict(&context)? {
-            self.is_by_rule = true;
-            return Ok(scores);
+            return Ok(Scores::Probabilities(scores));
         }
         if boosted.is_some() || !rule.inspects_start() {
-            return Ok(context.start_logits());
+            return Ok(Scores::Logits(context.start_logits()));
         }
         // The rule will read these outputs when the next round starts from this model.
         let outputs = context.inspect_start();
@@ -219,6 +224,6 @@ impl<T: Real> Workspace<T> {
         if let Some(cached) = self.cache.cached_mut() {
             cached.outputs = Some(outputs);
         }
-        Ok(scores)
+        Ok(Scores::Logits(scores))
     }
 }

@@ -11,7 +11,8 @@ pub trait PersonalModel<T: Real> {
         None
     }
 
-    /// A score for every class and local node, if something other than the backbone predicts.
+    /// The probability of every class for every local node, if something other than the backbone
+    /// predicts.
     ///
     /// # Errors
     /// If it cannot be computed.

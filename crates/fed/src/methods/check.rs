@@ -70,7 +70,8 @@ pub fn check_rule(
 }
 
 /// Why the server needs every single update under these settings, if a weighted sum of all is not
-/// enough: the reason for which secure aggregation has to be refused.
+/// enough: the reason for which secure aggregation has to be refused. The screen also looks at
+/// single updates; it is a check that a run can do without (`screen.enabled`).
 pub fn single_updates(
     method: &MethodInfo,
     boosts: &[Boost],

@@ -2,7 +2,7 @@
 
 use super::replies::{Batch, Heard, Kind, Outstanding, unexpected};
 use super::running::Running;
-use crate::local_data::{MOST_NODES, classes_objection, numbers};
+use crate::local_data::{MOST_FEATURES, MOST_NODES, classes_objection, numbers};
 use crate::methods::{self, MethodContext};
 use crate::run_context::{Opened, RunPlan};
 use crate::screen::Reason;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// A server before its clients have joined.
 pub(crate) struct Enrolling<T: Real> {
     plan: Arc<RunPlan<T>>,
-    id: RunId,
+    pub(super) id: RunId,
     clients: usize,
     outstanding: Outstanding,
 }
@@ -178,6 +178,11 @@ fn check_name(enrolled: &[Enrolment], client: usize) -> Result<(), Difference> {
 
 fn check_features(first: &Enrolment, enrolment: &Enrolment) -> Result<(), Difference> {
     let (expected, found) = (&first.schema, &enrolment.schema);
+    if found.features > MOST_FEATURES {
+        let expected = format!("at most {MOST_FEATURES}");
+        let found_text = found.features.to_string();
+        return Err(Difference::new(in_file(found, "features"), expected, found_text));
+    }
     let counts = (found.columns.len(), found.features as usize);
     if !found.columns.is_empty() && counts.0 != counts.1 {
         let expected = format!("{} names of features", counts.1);

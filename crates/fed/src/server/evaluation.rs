@@ -2,7 +2,7 @@
 
 use super::Event;
 use super::replies::{Batch, Heard, Kind, NotDone, unexpected};
-use super::running::{Phase, Running};
+use super::running::{Phase, Running, Settling};
 use crate::config::ReportedRound;
 use crate::observer::ClientRecord;
 use crate::screen::{Reason, Refusal};
@@ -40,6 +40,10 @@ pub struct RoundEvaluation<T: Real> {
     pub is_reported: bool,
 }
 
+/// How often the evaluation of the round to report is asked for before the run fails. Its state can
+/// be saved before that round, so that nothing is lost.
+const ATTEMPTS: usize = 3;
+
 /// The best round so far on validation nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Best {
@@ -47,11 +51,13 @@ pub(crate) struct Best {
 }
 
 impl<T: Real> Running<T> {
-    /// What every client evaluates after a round; nothing if the round is not evaluated.
-    pub(super) fn evaluating(&self, round: usize) -> Batch<T> {
-        let run = &self.run;
+    /// What every client evaluates after a round, unless it has; nothing if the round is not
+    /// evaluated.
+    pub(super) fn evaluating(&self, settling: &Settling<T>) -> Batch<T> {
+        let (run, round) = (&self.run, settling.round);
         let due = round.is_multiple_of(run.setup.protocol.eval_every) || round == run.rounds();
         let clients = if due { 0..self.enrolled.len() } else { 0..0 };
+        let clients = clients.filter(|client| !settling.evaluated.contains_key(client));
         let trial = |k: usize| {
             let model = self.rule.evaluated(k);
             let starts_next = match (model, self.rule.start(k)) {
@@ -67,16 +73,30 @@ impl<T: Real> Running<T> {
 
     /// Ends a round with what the clients found.
     pub(super) fn hear_evaluations(&mut self, batch: Vec<Heard<T>>) -> Result<()> {
-        let (mut clients, mut missing) = (Vec::with_capacity(batch.len()), Vec::new());
+        let (mut found, mut missing) = (Vec::with_capacity(batch.len()), Vec::new());
         for heard in batch {
             let client = heard.client;
             match self.evaluation(heard) {
-                Ok(evaluation) => clients.push((client, evaluation)),
+                Ok(evaluation) => found.push((client, evaluation)),
                 // A simulation needs the predictions of all clients.
                 Err(not) if self.run.simulated => {
                     return Err(not.error(self.name_of(client), "evaluation"));
                 }
-                Err(not) => missing.push((client, not.reason())),
+                Err(not) => missing.push((client, not)),
+            }
+        }
+        let must_be_complete = self.must_be_reported();
+        if let Phase::Settle(settling) = &mut self.phase {
+            settling.evaluated.extend(found);
+            settling.attempts += 1;
+            let attempts = settling.attempts;
+            if let Some((client, not)) = missing.first().filter(|_| must_be_complete) {
+                if attempts < ATTEMPTS {
+                    return Ok(());
+                }
+                return Err(not
+                    .clone()
+                    .error(self.name_of(*client), "evaluation of the last round"));
             }
         }
         let is_over = self.done == self.run.rounds();
@@ -88,9 +108,10 @@ impl<T: Real> Running<T> {
         if let Phase::Settle(mut settling) = std::mem::replace(&mut self.phase, next) {
             let round = settling.round;
             let missing =
-                missing.into_iter().map(|(client, reason)| Refusal::new(client, round, reason));
+                missing.into_iter().map(|(client, not)| Refusal::new(client, round, not.reason()));
             settling.refused.extend(missing);
             self.name_clients(&mut settling.refused);
+            let clients: Vec<_> = settling.evaluated.into_iter().collect();
             let evaluation = (!clients.is_empty()).then(|| self.chosen(clients));
             let report = RoundReport {
                 round: settling.round,
@@ -119,6 +140,9 @@ impl<T: Real> Running<T> {
             && evaluation.revealed.as_ref().is_none_or(|revealed| {
                 revealed.predictions.len() as u64 == enrolled.nodes
                     && revealed.predictions.iter().all(|&class| (class as usize) < classes)
+                    && revealed.probabilities.as_ref().is_none_or(|rows| {
+                        (rows.rows() as u64, rows.columns()) == (enrolled.nodes, classes)
+                    })
             });
         if sound && evaluation.revealed.is_some() == self.run.simulated {
             return Ok(evaluation);
@@ -139,7 +163,10 @@ impl<T: Real> Running<T> {
         let total: u64 = clients.iter().map(|(_, evaluation)| evaluation.validated).sum();
         let val_accuracy = (total > 0).then(|| hits as f64 / total as f64);
         let is_last = self.done == self.run.rounds();
-        let is_best = self.may_be_best()
+        // A round that not all clients evaluated cannot be reported: some have no predictions of it.
+        let is_complete = clients.len() == self.enrolled.len();
+        let is_best = is_complete
+            && self.may_be_best()
             && val_accuracy.is_some_and(|found| self.best.is_none_or(|best| found > best.accuracy));
         if let (true, Some(accuracy)) = (is_best, val_accuracy) {
             self.best = Some(Best { accuracy });
@@ -156,6 +183,13 @@ impl<T: Real> Running<T> {
             self.reported = models.into_iter().cloned().collect();
         }
         RoundEvaluation { val_accuracy, clients, is_best, is_last, is_reported }
+    }
+
+    /// Whether the round that is evaluated is the one to report, however the evaluation ends.
+    fn must_be_reported(&self) -> bool {
+        let setup = &self.run.setup;
+        let is_last = self.done == self.run.rounds();
+        is_last && (setup.protocol.report == ReportedRound::Last || self.best.is_none())
     }
 
     /// Whether this round may be chosen by its validation accuracy. Where a method adds rounds

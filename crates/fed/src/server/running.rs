@@ -12,7 +12,7 @@ use crate::screen::{Form, Refusal, Screen};
 use crate::transport::Arrival;
 use crate::{ClientName, Combination, Error, Message, Result};
 use boostfgl_nn::{Params, Real};
-use boostfgl_protocol::{Discard, Enrolment, Roster, RunId, Task, Traffic};
+use boostfgl_protocol::{Discard, Enrolment, Evaluation, Roster, RunId, Task, Traffic};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
@@ -81,6 +81,11 @@ pub(crate) struct Settling<T: Real> {
     pub(crate) refused: Vec<Refusal>,
     /// The models that arrived, if observers ask for the inside of the round.
     pub(crate) arrived: Vec<(usize, Arc<Params<T>>)>,
+    /// The evaluations so far. Those that are missing are asked for again if the round has to be
+    /// reported.
+    pub(crate) evaluated: BTreeMap<usize, Evaluation<T>>,
+    /// How often evaluations were asked for.
+    pub(crate) attempts: usize,
 }
 
 impl<T: Real> Running<T> {
@@ -162,7 +167,7 @@ impl<T: Real> Running<T> {
             batches.push(self.keeping());
         }
         if let Phase::Settle(settling) = &self.phase {
-            batches.push(self.evaluating(settling.round));
+            batches.push(self.evaluating(settling));
             if simulated || last || self.pauses {
                 return batches;
             }

@@ -12,7 +12,7 @@ use crate::{Combination, Error, Result};
 use boostfgl_graph::Stream;
 use boostfgl_nn::Real;
 use boostfgl_protocol::{Broadcast, Claims, Discard, Failure, Reply, Task};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 impl<T: Real> Running<T> {
     /// What the participants of the next round train with.
@@ -67,7 +67,9 @@ impl<T: Real> Running<T> {
             false => Vec::new(),
         };
         self.done = round;
-        let settling = Settling { round, records, combination, refused, arrived };
+        let evaluated = BTreeMap::new();
+        let settling =
+            Settling { round, records, combination, refused, arrived, evaluated, attempts: 0 };
         self.phase = Phase::Settle(Box::new(settling));
         Ok(())
     }

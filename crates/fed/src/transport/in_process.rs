@@ -18,6 +18,11 @@ impl<T: Real> InProcess<'_, T> {
     pub(super) fn shapes(&self) -> Vec<TensorShape> {
         self.clients.first().map_or_else(Vec::new, Client::shapes)
     }
+
+    /// Whether models for clients must be finite.
+    pub(super) fn requires_finite(&self) -> bool {
+        self.clients.first().is_none_or(Client::requires_finite)
+    }
 }
 
 impl<T: Real> Transport<T> for InProcess<'_, T> {

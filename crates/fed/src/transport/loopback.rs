@@ -2,7 +2,7 @@
 //! decoded, in both directions.
 
 use super::{Arrival, Ask, InProcess, Transport, Undelivered};
-use boostfgl_nn::{Real, TensorShape};
+use boostfgl_nn::Real;
 use boostfgl_protocol::codec::Item;
 use boostfgl_protocol::{Error, Frame, Limits, decode, encode_in};
 use rayon::prelude::*;
@@ -16,9 +16,10 @@ pub struct Loopback<'a, T: Real> {
 impl<T: Real> Transport<T> for Loopback<'_, T> {
     fn exchange(&mut self, ask: Ask<T>) -> Vec<Arrival<T>> {
         let shapes = self.inner.shapes();
+        let limits = Limits { finite: self.inner.requires_finite(), shapes: &shapes };
         let Ask { frames, quorum, deadline } = ask;
         let carried: Vec<_> =
-            frames.into_par_iter().map(|frame| (frame.header, carry(&frame, &shapes))).collect();
+            frames.into_par_iter().map(|frame| (frame.header, carry(&frame, limits))).collect();
         let (mut frames, mut undelivered) = (Vec::with_capacity(carried.len()), Vec::new());
         for (header, frame) in carried {
             match frame {
@@ -35,7 +36,7 @@ impl<T: Real> Transport<T> for Loopback<'_, T> {
         let mut arrivals: Vec<Arrival<T>> = arrivals
             .into_par_iter()
             .map(|Arrival { client, frame, seconds }| {
-                let carry = |frame| carry(&frame, &shapes).map_err(Undelivered::Unreadable);
+                let carry = |frame| carry(&frame, limits).map_err(Undelivered::Unreadable);
                 Arrival { client, frame: frame.and_then(carry), seconds }
             })
             .collect();
@@ -48,11 +49,11 @@ impl<T: Real> Transport<T> for Loopback<'_, T> {
 }
 
 /// The frame after its encoding.
-fn carry<T: Real, I: Item<T>>(frame: &Frame<I>, shapes: &[TensorShape]) -> Result<Frame<I>, Error> {
+fn carry<T: Real, I: Item<T>>(frame: &Frame<I>, limits: Limits<'_>) -> Result<Frame<I>, Error> {
     // One buffer per thread: fresh memory for every message would cost more than the copy.
     BUFFER.with_borrow_mut(|buffer| {
         *buffer = encode_in(frame, std::mem::take(buffer));
-        decode(buffer, Limits { shapes })
+        decode(buffer, limits)
     })
 }
 

@@ -46,6 +46,8 @@ pub(crate) fn setup(boosts: &[Boost], rounds: usize) -> Setup {
         aggregation: Default::default(),
         attack: Default::default(),
         transport: Default::default(),
+        loss: Default::default(),
         evaluation: String::new(),
+        probabilities: false,
     }
 }

@@ -19,11 +19,11 @@ use boostfgl_protocol::{
 use std::sync::Arc;
 
 /// Clients with these data at the other end of a wire.
-fn connected(setup: &Setup, data: Vec<LocalData<f32>>) -> Wire {
+pub(crate) fn connected(setup: &Setup, data: Vec<LocalData<f32>>) -> Wire {
     Wire::new(setup, data, &Registry::builtin())
 }
 
-fn server(setup: &Setup) -> Server<f32> {
+pub(crate) fn server(setup: &Setup) -> Server<f32> {
     Server::for_clients(setup.clone(), CLIENTS, &Registry::builtin()).unwrap()
 }
 
@@ -84,7 +84,8 @@ fn with_fault(
     let mut wire = connected(&setup, data("fedavg", &graph, &partition));
     let shapes = shapes(&graph);
     wire.fault = Some(Box::new(move |header, bytes| {
-        let frame: ReplyFrame<f32> = decode(&bytes, Limits { shapes: &shapes }).unwrap();
+        let frame: ReplyFrame<f32> =
+            decode(&bytes, Limits { finite: true, shapes: &shapes }).unwrap();
         let trains = frame.items.iter().any(|reply| matches!(reply, Reply::Update(_)));
         match header.client == 1 && header.round == 2 && trains {
             true => fault(frame, &bytes),
@@ -179,7 +180,8 @@ fn another_number_of_claimed_distances_is_refused_with_and_without_screening() {
         let mut wire = connected(&setup, data("fairfgl", &graph, &partition));
         let shapes = shapes(&graph);
         wire.fault = Some(Box::new(move |header, bytes| {
-            let mut frame: ReplyFrame<f32> = decode(&bytes, Limits { shapes: &shapes }).unwrap();
+            let mut frame: ReplyFrame<f32> =
+                decode(&bytes, Limits { finite: true, shapes: &shapes }).unwrap();
             for reply in &mut frame.items {
                 if let (Reply::Update(update), 0 | 2) = (reply, header.client) {
                     update.claims.norms = Some(claimed.clone());
@@ -205,7 +207,8 @@ fn a_repeated_evaluation_is_refused() {
         let mut wire = connected(&setup, data("fedavg", &graph, &partition));
         let shapes = shapes(&graph);
         wire.fault = Some(Box::new(move |header, bytes| {
-            let frame: ReplyFrame<f32> = decode(&bytes, Limits { shapes: &shapes }).unwrap();
+            let frame: ReplyFrame<f32> =
+                decode(&bytes, Limits { finite: true, shapes: &shapes }).unwrap();
             let evaluated = frame.items.iter().any(|reply| matches!(reply, Reply::Evaluated(_)));
             match repeats && header.client == 2 && evaluated {
                 true => vec![bytes.clone(), bytes],
@@ -252,7 +255,7 @@ fn models_of_other_shapes_are_refused_whenever_they_arrive() {
         Task::Discard(Discard { numeric: false, model: model() }),
     ];
     let bytes = encode(&Frame { header, items });
-    let frame = decode(&bytes, Limits { shapes: &clients[0].shapes() }).unwrap();
+    let frame = decode(&bytes, Limits { finite: true, shapes: &clients[0].shapes() }).unwrap();
     let replies = clients[0].receive(frame).items;
     for reply in &replies[2..] {
         let Reply::Failed(failure) = reply else { panic!("{reply:?}") };
@@ -276,10 +279,11 @@ fn enrolments_that_cannot_be_true_are_refused() {
     let refusal = |change: fn(&mut boostfgl_protocol::Enrolment)| {
         let mut wire = connected(&setup, data("fedavg", &graph, &partition));
         wire.fault = Some(Box::new(move |header, bytes| {
-            let mut frame: ReplyFrame<f32> = match decode(&bytes, Limits { shapes: &[] }) {
-                Ok(frame) if header.client == 3 => frame,
-                _ => return vec![bytes],
-            };
+            let mut frame: ReplyFrame<f32> =
+                match decode(&bytes, Limits { finite: true, shapes: &[] }) {
+                    Ok(frame) if header.client == 3 => frame,
+                    _ => return vec![bytes],
+                };
             for reply in &mut frame.items {
                 if let Reply::Enrolled(enrolment) = reply {
                     change(enrolment);
@@ -303,6 +307,7 @@ fn enrolments_that_cannot_be_true_are_refused() {
         (|e| e.schema.classes[1] = e.schema.classes[0].clone(), "every class once"),
         (|e| e.schema.classes = (0..2000).map(|c| c.to_string()).collect(), "at most 1024 classes"),
         (|e| e.schema.columns = vec!["x".into()], "names of features"),
+        (|e| e.schema.features = u32::MAX, "features: expected at most 4194304"),
         (|e| e.name = "../up".into(), "a name without `/`"),
         (|e| e.name = "a\nb".into(), "without control characters"),
         (|e| e.settings[0] ^= 1, "settings"),
@@ -357,7 +362,12 @@ fn a_client_that_dies_is_named_at_every_stage() {
             }
         }
         endings.dedup();
-        assert_eq!(endings, [Some("enrolment"), Some("start"), Some("end"), None], "{method}");
+        let last = Some("evaluation of the last round");
+        assert_eq!(
+            endings,
+            [Some("enrolment"), Some("start"), last, Some("end"), None],
+            "{method}"
+        );
     }
 }
 
@@ -440,7 +450,7 @@ fn a_client_refuses_tasks_that_make_no_sense() {
 }
 
 /// The shapes of the small network.
-fn shapes(graph: &boostfgl_graph::Graph) -> Vec<boostfgl_nn::TensorShape> {
+pub(crate) fn shapes(graph: &boostfgl_graph::Graph) -> Vec<boostfgl_nn::TensorShape> {
     let (inputs, layers) = (graph.features().columns(), setup("fedavg", &[]).model.layers);
     let architecture = Architecture { inputs, hidden: HIDDEN, classes: CLASSES, layers };
     backbones::build::<f32>("gcn", architecture).unwrap().shapes()
@@ -540,7 +550,7 @@ fn recorded(method: &str, boosts: &[Boost]) -> (Setup, Vec<Recorded>) {
             let task = encode(&frame);
             let reply = Wire::reply(&mut wire.clients[client], &frame);
             let limits = wire.clients[client].shapes();
-            let frame = decode(&reply, Limits { shapes: &limits }).unwrap();
+            let frame = decode(&reply, Limits { finite: true, shapes: &limits }).unwrap();
             arrivals.push(Arrival { client, frame: Ok(frame), seconds: 0.0 });
             frames.push((task, reply));
         }
@@ -573,7 +583,7 @@ fn changed_bytes_end_no_side() {
             let mut wire = connected(&setup, data(method, &graph, &partition));
             let mut server = server(&setup);
             let shapes = shapes(&graph);
-            let limits = Limits { shapes: &shapes };
+            let limits = Limits { finite: true, shapes: &shapes };
             for (i, (task, _)) in frames.iter().enumerate() {
                 let seed = round * 10_000 + i as u64;
                 let frame: Result<TaskFrame<f32>, _> = decode(&changed(task, seed), limits);

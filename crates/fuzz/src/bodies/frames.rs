@@ -24,7 +24,7 @@ pub(crate) fn replies(input: &[u8]) -> String {
 
 /// Bytes that are accepted must be those of what they decode to.
 fn frame<I: Item<f32>>(input: &[u8]) -> String {
-    match decode::<f32, I>(input, Limits { shapes: &shapes() }) {
+    match decode::<f32, I>(input, Limits { finite: true, shapes: &shapes() }) {
         Ok(frame) => {
             assert_eq!(encode(&frame), input, "another encoding of the same frame");
             "ok".to_owned()
@@ -85,7 +85,8 @@ fn every_reply() -> Vec<Reply<f32>> {
         seconds: 0.125,
     };
     let model = Some(Arc::new(Params::glorot(&shapes(), 2)));
-    let revealed = Some(Revealed { predictions: vec![0, 1], model: model.clone() });
+    let revealed =
+        Some(Revealed { predictions: vec![0, 1], probabilities: None, model: model.clone() });
     let answers = vec![Answer::Given(0, message()), Answer::Failed(2, "no edges".to_owned())];
     vec![
         Reply::Enrolled(Enrolment { nodes: 3, class_counts: vec![1, 2], ..Enrolment::default() }),

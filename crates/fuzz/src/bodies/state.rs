@@ -49,7 +49,9 @@ fn federation(method: &'static MethodInfo) -> Federation<f32> {
         aggregation: Default::default(),
         attack: Default::default(),
         transport: Default::default(),
+        loss: Default::default(),
         evaluation: String::new(),
+        probabilities: false,
     };
     let data = partition.client_graphs(graph).iter().map(LocalData::new).collect();
     Federation::new(setup, data).expect("the setup is sound")

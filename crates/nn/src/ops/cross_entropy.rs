@@ -40,9 +40,35 @@ fn row_losses<T: Real>(
     let pieces = gradient.data_mut().par_chunks_mut(ROWS * stride).zip(losses.par_chunks_mut(ROWS));
     pieces.enumerate().for_each(|(i, (rows, losses))| {
         let labels = &loss.labels()[i * ROWS..][..rows.len() / stride];
-        let weights = &loss.weights()[i * ROWS..][..labels.len()];
+        let weights = &loss.row_weights()[i * ROWS..][..labels.len()];
         softmax::cross_entropy(rows, stride, classes, labels, weights, losses);
+        if loss.gamma() > 0.0 {
+            focus(rows, stride, weights, losses, loss.gamma());
+        }
     });
+}
+
+/// Makes cross-entropy the focal loss (1 − p)^γ·c, with c = −log p and p the probability of the own
+/// class. Its gradient is that of c times (1 − p)^γ + γ·p·c·(1 − p)^(γ − 1), since ∂p/∂z = −p·∂c/∂z.
+fn focus<T: Real>(rows: &mut [T], stride: usize, weights: &[T], losses: &mut [T], gamma: f64) {
+    for ((row, weight), loss) in rows.chunks_exact_mut(stride).zip(weights).zip(losses) {
+        // A row without weight has neither loss nor gradient.
+        if *weight == T::ZERO {
+            continue;
+        }
+        let c = loss.f64() / weight.f64();
+        let p = libm::exp(-c);
+        let wrong = 1.0 - p;
+        let (share, factor) = match wrong > 0.0 {
+            true => {
+                let share = libm::pow(wrong, gamma);
+                (share, share + gamma * p * c * libm::pow(wrong, gamma - 1.0))
+            }
+            false => (0.0, 0.0),
+        };
+        *loss = *loss * T::of(share);
+        row.iter_mut().for_each(|x| *x = *x * T::of(factor));
+    }
 }
 
 struct CrossEntropy<T> {

@@ -55,6 +55,9 @@ const HEADER: usize = 44;
 pub struct Limits<'a> {
     /// Shapes of the run's network: those of every model.
     pub shapes: &'a [TensorShape],
+    /// Whether every number of a model for a client must be finite. A run that does not screen
+    /// updates passes on whatever they make of its model.
+    pub finite: bool,
 }
 
 /// A value with one encoding.
@@ -130,7 +133,7 @@ pub fn measure<T: Real, I: Item<T>>(frame: &Frame<I>) -> Traffic {
 /// If the bytes are truncated or changed, of another version or direction, or contain a model of
 /// other shapes.
 pub fn decode<T: Real, I: Item<T>>(bytes: &[u8], limits: Limits<'_>) -> Result<Frame<I>> {
-    let mut input = Reader::new(bytes, limits.shapes);
+    let mut input = Reader::new(bytes, limits);
     input.expect(&MAGIC, "the first bytes of a frame, \"BFGL\"")?;
     let version = input.u16()?;
     if version != VERSION {

@@ -1,21 +1,22 @@
 //! Reading bytes that come from a network.
 
+use super::Limits;
 use crate::{Error, Model, Result, Version};
-use boostfgl_nn::{Matrix, Real, TensorShape};
+use boostfgl_nn::{Matrix, Real};
 use std::fmt;
 
 /// Reads values in their encoding.
 pub(super) struct Reader<'a, T: Real> {
     bytes: &'a [u8],
     at: usize,
-    pub(super) shapes: &'a [TensorShape],
+    pub(super) limits: Limits<'a>,
     /// Models that were read in full.
     models: Vec<Model<T>>,
 }
 
 impl<'a, T: Real> Reader<'a, T> {
-    pub(super) fn new(bytes: &'a [u8], shapes: &'a [TensorShape]) -> Self {
-        Self { bytes, at: 0, shapes, models: Vec::new() }
+    pub(super) fn new(bytes: &'a [u8], limits: Limits<'a>) -> Self {
+        Self { bytes, at: 0, limits, models: Vec::new() }
     }
 
     /// Bytes that were not read yet.

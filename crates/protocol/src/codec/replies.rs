@@ -142,11 +142,16 @@ impl<T: Real> Wire<T> for Evaluation<T> {
 impl<T: Real> Wire<T> for Revealed<T> {
     fn write(&self, out: &mut Writer) {
         write_numbers(&self.predictions, out);
+        self.probabilities.write(out);
         self.model.write(out);
     }
 
     fn read(input: &mut Reader<'_, T>) -> Result<Self> {
-        Ok(Self { predictions: read_numbers(input)?, model: Wire::<T>::read(input)? })
+        Ok(Self {
+            predictions: read_numbers(input)?,
+            probabilities: Wire::<T>::read(input)?,
+            model: Wire::<T>::read(input)?,
+        })
     }
 }
 

@@ -50,7 +50,7 @@ impl<T: Real> Wire<T> for Params<T> {
 
     fn read(input: &mut Reader<'_, T>) -> Result<Self> {
         let tensors: Vec<Matrix<T>> = read_list(input, TENSOR)?;
-        let shapes = input.shapes;
+        let shapes = input.limits.shapes;
         let fits = tensors.len() == shapes.len()
             && tensors.iter().zip(shapes).all(|(tensor, shape)| has_shape(tensor, shape));
         if !fits {
@@ -95,7 +95,7 @@ impl<T: Real> Wire<T> for Model<T> {
             (None, true) => {
                 let params = Params::read(input)?;
                 // The server checks every model before it sends it, so that the client need not.
-                if !params.is_finite() {
+                if input.limits.finite && !params.is_finite() {
                     return Err(input.malformed("a model of finite numbers", "infinity or NaN"));
                 }
                 let model = Self::at(version, Arc::new(params));

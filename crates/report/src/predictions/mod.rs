@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use boostfgl_graph::Role;
 
+use crate::score_table::number;
 use crate::{AtomicFile, Error, Result};
 
 /// Streams one row per seed and node; the file gets its name when [`PredictionsWriter::finish`] is
@@ -70,9 +71,20 @@ impl PredictionsWriter {
     /// # Errors
     /// If the system refuses.
     pub fn create(path: impl Into<PathBuf>) -> Result<Self> {
+        Self::create_scored(path, &[])
+    }
+
+    /// Starts a file with the probability of the predicted class and of each of these classes, in
+    /// the columns `probability` and `p:CLASS`; without classes it has none of them.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn create_scored(path: impl Into<PathBuf>, classes: &[String]) -> Result<Self> {
         let path = path.into();
         let mut writer = Self { rows: csv::Writer::from_writer(AtomicFile::create(&path)?), path };
-        writer.record(HEADER)?;
+        let probability = classes.first().map(|_| "probability".to_owned());
+        let further = probability.into_iter().chain(classes.iter().map(|name| format!("p:{name}")));
+        writer.record(HEADER, further)?;
         Ok(writer)
     }
 
@@ -81,16 +93,28 @@ impl PredictionsWriter {
     /// # Errors
     /// If the system refuses.
     pub fn write(&mut self, row: &Prediction<'_>) -> Result<()> {
-        self.record([
-            row.seed.to_string().as_str(),
+        self.write_scored(row, &[])
+    }
+
+    /// Appends one row with the probability of every class, in a file that has columns for them.
+    ///
+    /// # Errors
+    /// If the system refuses, or there are not as many as columns.
+    pub fn write_scored(&mut self, row: &Prediction<'_>, probabilities: &[f32]) -> Result<()> {
+        let (seed, client) = (row.seed.to_string(), row.client.to_string());
+        let fields = [
+            seed.as_str(),
             row.node,
-            row.client.to_string().as_str(),
+            client.as_str(),
             row.split.name(),
             row.label.unwrap_or_default(),
             row.prediction,
             row.minority.map_or("", flag),
             row.heterophilous.map_or("", flag),
-        ])
+        ];
+        // The predicted class is the most probable one.
+        let largest = probabilities.iter().copied().reduce(f32::max);
+        self.record(fields, largest.into_iter().chain(probabilities.iter().copied()).map(number))
     }
 
     /// Completes the file and renames it to its final name.
@@ -103,8 +127,15 @@ impl PredictionsWriter {
         Ok(file.finish()?)
     }
 
-    fn record(&mut self, fields: [&str; 8]) -> Result<()> {
-        self.rows.write_record(fields).map_err(|error| Error::io(&self.path, error.into()))
+    fn record(&mut self, fields: [&str; 8], further: impl Iterator<Item = String>) -> Result<()> {
+        let Self { path, rows } = self;
+        let mut written = fields.iter().try_for_each(|field| rows.write_field(field));
+        for field in further {
+            written = written.and_then(|()| rows.write_field(field));
+        }
+        // Ends the record.
+        let written = written.and_then(|()| rows.write_record(None::<&[u8]>));
+        written.map_err(|error| Error::io(path, error.into()))
     }
 }
 
@@ -142,5 +173,33 @@ mod tests {
         assert_eq!(reader.headers().unwrap(), HEADER.as_slice());
         let rows: Vec<csv::StringRecord> = reader.records().collect::<Result<_, _>>().unwrap();
         assert_eq!(rows, [vec!["4", "a,\"b\"\nc", "0", "none", "", "x", "", "1"]]);
+    }
+
+    #[test]
+    fn probabilities_are_further_columns_that_readers_accept() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("predictions.csv");
+        let classes = ["x".to_owned(), "y,z".to_owned()];
+        let mut predictions = PredictionsWriter::create_scored(&path, &classes).unwrap();
+        let row = Prediction {
+            seed: 4,
+            node: "a",
+            client: 0,
+            split: Role::None,
+            label: None,
+            prediction: "y,z",
+            minority: None,
+            heterophilous: None,
+        };
+        predictions.write_scored(&row, &[0.25, 0.75]).unwrap();
+        assert!(predictions.write_scored(&row, &[0.5]).is_err());
+        let mut predictions = PredictionsWriter::create_scored(&path, &classes).unwrap();
+        predictions.write_scored(&row, &[0.25, 0.75]).unwrap();
+        predictions.finish().unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let header = format!("{},probability,p:x,\"p:y,z\"\n", HEADER.join(","));
+        assert_eq!(text, header + "4,a,0,none,,\"y,z\",,,0.75,0.25,0.75\n");
+        let read = Predictions::read(&path).unwrap();
+        assert_eq!(&*read.seeds[0].rows[0].prediction, "y,z");
     }
 }

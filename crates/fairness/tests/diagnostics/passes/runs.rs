@@ -51,7 +51,9 @@ fn setup(backbone: &str, boosts: &[Boost]) -> Setup {
         aggregation: Default::default(),
         attack: Default::default(),
         transport: Default::default(),
+        loss: Default::default(),
         evaluation: String::new(),
+        probabilities: false,
     }
 }
 

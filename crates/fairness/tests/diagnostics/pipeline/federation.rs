@@ -109,7 +109,9 @@ fn setup(method: &str, boosts: &[Boost], participation: f64) -> Setup {
         aggregation: Default::default(),
         attack: Default::default(),
         transport: Default::default(),
+        loss: Default::default(),
         evaluation: String::new(),
+        probabilities: false,
     }
 }
 
