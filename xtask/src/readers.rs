@@ -1,4 +1,4 @@
-//! Programs that read our exports, for the tests that compare what they read.
+//! Programs that read our exports and models, for the tests that compare what they read.
 
 use std::env;
 use std::path::PathBuf;
@@ -9,12 +9,12 @@ use crate::needs::python_with;
 use crate::project::target;
 
 /// The versions are fixed, so that a new release cannot change the result of a test.
-const PACKAGES: [&str; 2] = ["pyarrow==26.0.1", "tensorboard==2.21.0"];
+const PACKAGES: [&str; 3] = ["numpy==2.4.6", "pyarrow==26.0.1", "tensorboard==2.21.0"];
 
 /// The variable that names the interpreter for the tests.
 const VARIABLE: &str = "BOOSTFGL_PYTHON";
 
-/// A Python that has TensorBoard and pyarrow.
+/// A Python that has TensorBoard, pyarrow and NumPy.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Readers {
     /// The variable names one.

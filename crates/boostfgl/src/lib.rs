@@ -37,6 +37,7 @@ pub mod grid;
 #[cfg(feature = "fetch")]
 mod http;
 pub mod memory;
+pub mod predict;
 mod process;
 mod run;
 pub mod sources;

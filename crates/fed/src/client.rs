@@ -16,6 +16,7 @@ mod exchanges;
 mod kept;
 mod local_training;
 mod predicted;
+mod saved_predictor;
 mod state;
 #[cfg(test)]
 mod tests;

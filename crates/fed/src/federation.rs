@@ -12,6 +12,7 @@ use crate::layers::{self, Crossing, Outbound};
 use crate::local_data::LocalData;
 use crate::methods::{self, MethodConfigs, MethodInfo};
 use crate::observer::Observer;
+use crate::predictor::Predictors;
 use crate::run_context::{RunContext, RunPlan};
 use crate::server::{Enrolling, Running, Server};
 use crate::tally::Tally;
@@ -114,6 +115,8 @@ pub struct Outcome<T> {
     pub models: Vec<Params<T>>,
     /// Its predicted class of every node of the global graph.
     pub predictions: Vec<u32>,
+    /// What clients predict with, apart from the models and their graphs.
+    pub predictors: Predictors<T>,
     /// Its probability of every class for every node, a row per node, if
     /// [`Setup::probabilities`] asks for them.
     pub probabilities: Option<Matrix<T>>,

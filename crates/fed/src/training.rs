@@ -4,6 +4,7 @@ use crate::client;
 use crate::federation::{Federation, Outcome};
 use crate::layers::Tamper;
 use crate::observer::{Observer, RoundRecord};
+use crate::predictor::Predictors;
 use crate::server::{Event, RoundEvaluation, RoundReport, federation_digest};
 use crate::{Error, Result};
 use boostfgl_nn::{Matrix, Params, Real, StateVisitor, Stateful};
@@ -157,7 +158,7 @@ impl<T: Real> Training<T> {
         }
         self.trace.losses.push(record.loss);
         if let (Some(evaluation), Some(predictions)) = (evaluation, predictions) {
-            self.record(round, evaluation, predictions);
+            self.record(round, evaluation, predictions)?;
         }
         Ok(())
     }
@@ -192,7 +193,12 @@ impl<T: Real> Training<T> {
 
     /// Records an evaluated round: as the last, as the best on validation nodes so far, as the one
     /// to report.
-    fn record(&mut self, round: usize, evaluation: RoundEvaluation<T>, predictions: Vec<u32>) {
+    fn record(
+        &mut self,
+        round: usize,
+        evaluation: RoundEvaluation<T>,
+        predictions: Vec<u32>,
+    ) -> Result<()> {
         let RoundEvaluation { val_accuracy, clients, is_best, is_last, is_reported } = evaluation;
         if is_best {
             self.trace.best_val = Some(Snapshot::new(round, val_accuracy, &predictions));
@@ -201,6 +207,7 @@ impl<T: Real> Training<T> {
             self.trace.last = Some(Snapshot::new(round, val_accuracy, &predictions));
         }
         if is_reported {
+            let predictors = self.federation.predictors()?;
             let probabilities = self.probabilities(&clients);
             let own = clients.iter().filter_map(|(_, found)| own_model(found));
             let models: Vec<Params<T>> = match self.federation.server.rule.models() {
@@ -209,9 +216,9 @@ impl<T: Real> Training<T> {
             };
             let federation_digest = self.federation_digest(&clients);
             let found = Outcome { probabilities, federation_digest, ..Outcome::of(models) };
-            let outcome = Outcome { round, predictions, ..found };
-            self.reported = Some(outcome);
+            self.reported = Some(Outcome { round, predictions, predictors, ..found });
         }
+        Ok(())
     }
 
     /// The digest that a federation of machines computes from what its clients keep.
@@ -335,6 +342,7 @@ impl<T: Real> Outcome<T> {
             round: 0,
             models,
             predictions: Vec::new(),
+            predictors: Predictors::default(),
             probabilities: None,
             bytes_up: 0,
             bytes_down: 0,
@@ -361,6 +369,7 @@ impl<T: Real> Stateful for Outcome<T> {
             return Err(visitor.mismatch("at least one model", "none"));
         }
         visitor.visit("predictions", &mut self.predictions)?;
+        self.predictors.visit(&template, visitor)?;
         visit_probabilities(&mut self.probabilities, self.predictions.len(), visitor)?;
         visitor.visit("bytes up", &mut self.bytes_up)?;
         visitor.visit("bytes down", &mut self.bytes_down)?;

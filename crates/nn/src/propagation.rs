@@ -55,6 +55,24 @@ pub enum Operator {
     Symmetric,
 }
 
+impl Operator {
+    /// The name in model files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Gcn => "gcn",
+            Self::Mean => "mean",
+            Self::Sum => "sum",
+            Self::Ones => "ones",
+            Self::Symmetric => "symmetric",
+        }
+    }
+
+    /// Whether a node sends to itself.
+    pub fn has_self_loops(self) -> bool {
+        matches!(self, Self::Gcn | Self::Ones)
+    }
+}
+
 /// The propagation matrix of a client's graph.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Propagation<T>(Csr<T>);

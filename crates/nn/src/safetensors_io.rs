@@ -78,8 +78,7 @@ pub fn from_bytes<T: Real>(
     prefix: &str,
     shapes: &[TensorShape],
 ) -> Result<Params<T>> {
-    let file = safetensors::SafeTensors::deserialize(bytes)
-        .map_err(|e| parameters_error(path, "a safetensors file", e.to_string()))?;
+    let file = safetensors::SafeTensors::deserialize(bytes).map_err(|e| other_file(path, &e))?;
     let tensors = shapes
         .iter()
         .map(|shape| {
@@ -104,12 +103,39 @@ pub fn from_bytes<T: Real>(
     Ok(Params::from_tensors(shapes, tensors))
 }
 
+/// What a safetensors file says about itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// The metadata, by name.
+    pub metadata: BTreeMap<String, String>,
+    /// The names of the tensors, sorted.
+    pub tensors: Vec<String>,
+}
+
+/// Reads the header of a safetensors file.
+///
+/// # Errors
+/// If the bytes are not such a file, or are cut off.
+pub fn read_header(path: &Path, bytes: &[u8]) -> Result<Header> {
+    let file = safetensors::SafeTensors::deserialize(bytes).map_err(|e| other_file(path, &e))?;
+    let about = safetensors::SafeTensors::read_metadata(bytes).map_err(|e| other_file(path, &e))?;
+    let (_, about) = about;
+    let metadata = about.metadata().clone().unwrap_or_default();
+    let mut tensors: Vec<String> = file.names().into_iter().map(str::to_owned).collect();
+    tensors.sort_unstable();
+    Ok(Header { metadata: metadata.into_iter().collect(), tensors })
+}
+
 fn not_serialisable(error: &safetensors::SafeTensorError) -> Error {
     parameters_error(
         Path::new("model.safetensors"),
         "tensor names and metadata that the format allows",
         error.to_string(),
     )
+}
+
+fn other_file(path: &Path, error: &safetensors::SafeTensorError) -> Error {
+    parameters_error(path, "a safetensors file", error.to_string())
 }
 
 fn parameters_error(path: &Path, expected: impl Into<String>, found: String) -> Error {

@@ -50,6 +50,8 @@ impl RunFolder {
     pub const PREDICTIONS: &str = "predictions.csv";
     /// The final parameters.
     pub const MODEL: &str = "model.safetensors";
+    /// What clients predict with, apart from models and graphs, if the method needs it.
+    pub const STATE: &str = "state.bin";
     /// The results of diagnostics, if any were recorded.
     pub const DIAGNOSTICS: &str = "diagnostics.json";
     /// The report.
@@ -64,12 +66,13 @@ impl RunFolder {
     pub const CHECKPOINT: &str = "checkpoint";
 
     /// The files with a checksum, in addition to the summary.
-    const SUMMED: [&str; 8] = [
+    const SUMMED: [&str; 9] = [
         Self::CONFIG,
         Self::PARTITION,
         Self::PARTITION_STATS,
         Self::PREDICTIONS,
         Self::MODEL,
+        Self::STATE,
         Self::DIAGNOSTICS,
         Self::REPORT,
         Self::ROUNDS,
@@ -186,19 +189,11 @@ impl RunFolder {
         RoundsWriter::create(self.file(Self::ROUNDS))
     }
 
-    /// Starts `predictions.csv`.
-    ///
-    /// # Errors
-    /// If the system refuses.
-    pub fn predictions(&self) -> Result<PredictionsWriter> {
-        PredictionsWriter::create(self.file(Self::PREDICTIONS))
-    }
-
     /// Starts `predictions.csv` with more columns after the usual ones.
     ///
     /// # Errors
     /// If the system refuses.
-    pub fn predictions_with(&self, more: &[String]) -> Result<PredictionsWriter> {
+    pub fn predictions(&self, more: &[String]) -> Result<PredictionsWriter> {
         PredictionsWriter::with_columns(self.file(Self::PREDICTIONS), more)
     }
 

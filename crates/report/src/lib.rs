@@ -7,6 +7,7 @@
 //! * [`PartitionStats`] — `partition.json`: statistics of the partition.
 //! * [`PredictionsWriter`] — `predictions.csv`, one row per seed and node.
 //! * [`Predictions`] — the reader of that file.
+//! * [`ScoreTable`] — what a model predicts for nodes, with the probability of every class.
 //! * [`name`] — names of runs and of their folders.
 //! * [`Summary`] — `summary.json`, written last: its presence means that the run is complete.
 //! * [`RunView`] — the content of a run folder, whether finished, unfinished or damaged.
@@ -50,6 +51,7 @@ mod partition_stats;
 mod predictions;
 mod results;
 mod rounds;
+mod score_table;
 mod summary;
 mod table;
 mod text_table;
@@ -78,12 +80,14 @@ pub use group_fairness::FairnessTable;
 pub use markup::escaped;
 pub use partition_stats::{PartitionStats, SeedPartitionStats};
 pub use predictions::{
-    Prediction, Predictions, PredictionsWriter, SavedPrediction, SeedPredictions,
+    Prediction, Predictions, PredictionsWriter, SavedPrediction, SeedPredictions, score_fields,
+    score_headings,
 };
 pub use results::{
     BINS, Cause, Detail, Hardest, NOT_RUN, OVER_BUDGET, Origin, Point, RATIOS, ResultRow, Results,
 };
 pub use rounds::{ClientRecord, Round, RoundRefusal, Rounds, RoundsWriter};
+pub use score_table::{ScoreFormat, ScoreTable};
 pub use summary::{Bytes, RunTotals, SeedSummary, Summary};
 pub use table::{Row, Style, Table};
 pub use view::{Depth, RunView, Settings, State};

@@ -72,7 +72,7 @@ fn unfinished_files_are_not_left_behind() {
     let mut rounds = run.rounds().unwrap();
     rounds.write(&serde_json::json!({"round": 1})).unwrap();
     rounds.finish().unwrap();
-    run.predictions().unwrap().finish().unwrap();
+    run.predictions(&[]).unwrap().finish().unwrap();
     run.write_atomic(RunFolder::CONFIG, b"a = 1\n").unwrap();
     run.write_atomic(RunFolder::CONFIG, b"a = 2\n").unwrap();
     // Dropped before it is finished, as after an error.

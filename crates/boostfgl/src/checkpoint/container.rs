@@ -22,7 +22,7 @@ const HASH: usize = blake3::OUT_LEN;
 ///
 /// # Errors
 /// If it cannot be written; then an earlier file of that name is left as it was.
-pub(super) fn write(
+pub(crate) fn write(
     path: &Path,
     save: impl FnOnce(&mut StateVisitor<'_>) -> boostfgl_nn::Result<()>,
 ) -> Result<()> {
@@ -52,7 +52,7 @@ fn io_error(path: &Path, source: io::Error) -> Error {
 ///
 /// # Errors
 /// If it cannot be read, is of another kind or version, is truncated, or is corrupted.
-pub(super) fn read(path: &Path) -> Result<Vec<u8>> {
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
     let mut bytes = std::fs::read(path).map_err(|source| io_error(path, source))?;
     let body =
         content_length(&bytes).map_err(|reason| boostfgl_report::Error::malformed(path, reason))?;

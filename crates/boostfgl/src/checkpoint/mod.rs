@@ -11,7 +11,7 @@
 //! of `rounds.jsonl` that it counts are fsynced. It belongs to one configuration, one graph and one
 //! version of the program, and is refused with any other.
 
-mod container;
+pub(crate) mod container;
 mod load;
 mod manifest;
 mod schedule;

@@ -4,9 +4,11 @@
 use super::client_data::ClientData;
 use super::experiment::{ClientsExperiment, ClientsSeed};
 use crate::Result;
-use crate::run::models::Architecture;
-use crate::run::simulation_files::{group_fields, group_headings};
+use crate::predict::Owner;
+use crate::run::models::Trained;
+use crate::run::prediction_columns::FurtherColumns;
 use boostfgl_disk as disk;
+use boostfgl_fed::Beyond;
 use boostfgl_fed::methods::EvaluatedModel;
 use boostfgl_graph::{Role, Split};
 use boostfgl_nn::Params;
@@ -22,8 +24,8 @@ impl ClientPredictions {
             let place = folder.client(client.name());
             disk::create_dir_all(&place)?;
             let path = place.join(RunFolder::PREDICTIONS);
-            let groups = group_headings(client.graph());
-            files.push(PredictionsWriter::with_columns(path, &groups)?);
+            let columns = FurtherColumns::of(experiment.config(), experiment.classes());
+            files.push(PredictionsWriter::with_columns(path, &columns.headings(client.graph()))?);
         }
         Ok(Self(files))
     }
@@ -37,7 +39,7 @@ impl ClientPredictions {
         let (config, classes) = (experiment.config(), experiment.classes());
         let splits = splits(experiment, seed.seed)?;
         let minority = minority(experiment, &splits)?;
-        let mut predicted = seed.outcome.predictions.iter();
+        let mut predicted = seed.outcome.predictions.iter().enumerate();
         for (k, client) in experiment.clients().iter().enumerate() {
             let graph = client.graph();
             let names = graph.labels().names();
@@ -45,7 +47,7 @@ impl ClientPredictions {
                 .iter()
                 .map(|name| place(classes, name).and_then(|class| minority[class]))
                 .collect();
-            for (v, prediction) in (0..graph.len()).zip(predicted.by_ref()) {
+            for (v, (at, prediction)) in (0..graph.len()).zip(predicted.by_ref()) {
                 let label = graph.labels().get(v);
                 let name = label.map(|class| names[class as usize].as_str());
                 let threshold = config.groups.homophily_threshold;
@@ -59,7 +61,9 @@ impl ClientPredictions {
                     minority: label.and_then(|class| minority[class as usize]),
                     heterophilous: client.heterophilous(v, threshold),
                 };
-                self.0[k].write_with(&row, &group_fields(graph, v))?;
+                let probabilities = seed.outcome.probabilities.as_ref().map(|all| all.row(at));
+                let columns = FurtherColumns::of(config, classes);
+                self.0[k].write_with(&row, &columns.fields(graph, v, probabilities))?;
             }
         }
         Ok(())
@@ -104,14 +108,12 @@ pub(super) fn write_models(
     seeds: &[ClientsSeed],
 ) -> Result<()> {
     let clients = experiment.clients();
-    let inputs = clients.first().map_or(0, |client| client.graph().width());
-    let (config, classes) = (experiment.config(), experiment.classes());
-    let about = Architecture { config, dataset: &config.dataset, inputs, classes };
-    if config.method()?.evaluated_model == EvaluatedModel::Global {
+    if experiment.config().method()?.evaluated_model == EvaluatedModel::Global {
         let models = seeds.iter().flat_map(|seed| {
             seed.outcome.models.iter().map(|model| (format!("seed{}", seed.seed), model))
         });
         let global: Vec<(String, &Params<f32>)> = models.collect();
+        let about = trained(experiment, seeds, Owner::Global);
         folder.write_atomic(RunFolder::MODEL, &about.safetensors(&global)?)?;
         return Ok(());
     }
@@ -119,10 +121,30 @@ pub(super) fn write_models(
         let own = seeds.iter().filter_map(|seed| Some((seed.seed, seed.outcome.models.get(k)?)));
         let own: Vec<(String, &Params<f32>)> =
             own.map(|(seed, model)| (format!("seed{seed}"), model)).collect();
+        let about = trained(experiment, seeds, Owner::Client(client.name().to_owned()));
         let path = folder.client(client.name()).join(RunFolder::MODEL);
         disk::write_atomic(path, &about.safetensors(&own)?)?;
     }
     Ok(())
+}
+
+/// What the files of models say about them.
+fn trained<'a>(
+    experiment: &'a ClientsExperiment,
+    seeds: &[ClientsSeed],
+    owner: Owner,
+) -> Trained<'a> {
+    let beyond = seeds.iter().flat_map(|seed| seed.outcome.predictors.beyond.iter().copied());
+    let (config, first) = (experiment.config(), experiment.clients().first());
+    Trained {
+        config,
+        dataset: &config.dataset,
+        inputs: first.map_or(0, |client| client.graph().width()),
+        feature_names: first.map_or(&[], |client| client.graph().feature_names()),
+        classes: experiment.classes(),
+        owner,
+        beyond: Beyond::distinct(beyond),
+    }
 }
 
 /// The fingerprint of the data of all clients, in order.

@@ -11,7 +11,9 @@ use crate::{Error, Result};
 use boostfgl_fed::Registry;
 use boostfgl_fed::config::Transport;
 use boostfgl_fed::transport::exchange_in_process;
-use boostfgl_fed::{Client, Evaluated, Event, Next, Outcome, RoundRecord, RoundReport, Server};
+use boostfgl_fed::{
+    Beyond, Client, Evaluated, Event, Next, Outcome, Predictors, RoundRecord, RoundReport, Server,
+};
 use boostfgl_nn::{Dense, Matrix, Params, StateVisitor, Stateful};
 use boostfgl_protocol::{Enrolment, Reply, Task};
 use boostfgl_report::SplitOrigin;
@@ -133,6 +135,13 @@ impl Sides {
             }
             models => models.to_vec(),
         }
+    }
+
+    /// What clients predict with, apart from the models and their graphs, by kind: the rest stays
+    /// with them.
+    fn predictors(&self) -> Predictors<f32> {
+        let beyond = Beyond::distinct(self.clients.iter().flat_map(Client::beyond));
+        Predictors { beyond, ..Predictors::default() }
     }
 }
 
@@ -282,6 +291,7 @@ impl SeedTraining<'_, '_> {
         let outcome = Outcome {
             round: reported.round,
             predictions: predictions.copied().collect(),
+            predictors: sides.predictors(),
             probabilities: probabilities(&reports),
             bytes_up: up.payload,
             bytes_down: down.payload,

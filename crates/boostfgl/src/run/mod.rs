@@ -11,6 +11,7 @@ pub(crate) mod audit;
 pub(crate) mod evaluator;
 pub(crate) mod models;
 mod observer;
+pub(crate) mod prediction_columns;
 pub(crate) mod recorder;
 pub(crate) mod seed;
 mod simulation;

@@ -2,35 +2,51 @@
 
 use crate::Result;
 use crate::config::Config;
+use crate::predict::{About, Owner};
+use boostfgl_fed::Beyond;
+use boostfgl_nn::backbones::Architecture;
 use boostfgl_nn::{Params, safetensors_io};
-use std::collections::HashMap;
 
-/// What the metadata of a file of models say.
-pub(crate) struct Architecture<'a> {
+/// What the metadata of a file of models are made of.
+pub(crate) struct Trained<'a> {
     pub(crate) config: &'a Config,
     pub(crate) dataset: &'a str,
     /// Number of features.
     pub(crate) inputs: usize,
+    /// The names of the features, if they have any.
+    pub(crate) feature_names: &'a [String],
     /// The names of the classes.
     pub(crate) classes: &'a [String],
+    /// Whose models they are.
+    pub(crate) owner: Owner,
+    /// What the run predicts with, apart from the models.
+    pub(crate) beyond: Vec<Beyond>,
 }
 
-impl Architecture<'_> {
+impl Trained<'_> {
     /// The bytes of a file with these models, each under its name.
     pub(crate) fn safetensors(&self, models: &[(String, &Params<f32>)]) -> Result<Vec<u8>> {
-        let model = &self.config.model;
-        let about = [
-            ("program", concat!("boostfgl ", env!("CARGO_PKG_VERSION")).to_owned()),
-            ("method", self.config.method.clone()),
-            ("dataset", self.dataset.to_owned()),
-            ("backbone", model.backbone.clone()),
-            ("inputs", self.inputs.to_string()),
-            ("hidden", model.hidden.to_string()),
-            ("layers", model.layers.to_string()),
-            ("classes", self.classes.join("\n")),
-        ];
-        let metadata: HashMap<String, String> =
-            about.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
-        Ok(safetensors_io::to_bytes(models, metadata)?)
+        Ok(safetensors_io::to_bytes(models, self.about().to_metadata()?)?)
+    }
+
+    fn about(&self) -> About {
+        let Config { model, method, data, .. } = self.config;
+        About {
+            program: concat!("boostfgl ", env!("CARGO_PKG_VERSION")).to_owned(),
+            method: method.clone(),
+            dataset: self.dataset.to_owned(),
+            backbone: model.backbone.clone(),
+            sizes: Architecture {
+                inputs: self.inputs,
+                hidden: model.hidden,
+                classes: self.classes.len(),
+                layers: model.layers,
+            },
+            classes: self.classes.to_vec(),
+            feature_names: self.feature_names.to_vec(),
+            scaling: data.features,
+            owner: self.owner.clone(),
+            beyond: self.beyond.clone(),
+        }
     }
 }

@@ -1,9 +1,12 @@
 //! The files of a simulation, which sees all nodes and all models.
 
-use super::models::Architecture;
+use super::models::Trained;
+use super::prediction_columns::FurtherColumns;
 use crate::experiment::{Experiment, SeedRun};
+use crate::predict::{ModelName, Owner, SavedStates};
 use crate::{Result, diagnose};
-use boostfgl_graph::Graph;
+use boostfgl_fed::Beyond;
+use boostfgl_nn::Params;
 use boostfgl_partition::{Description, Partition};
 use boostfgl_report::{
     PartitionStats, Prediction, PredictionsWriter, RunFolder, SeedPartitionStats,
@@ -15,7 +18,8 @@ pub(crate) struct SimulationPredictions(PredictionsWriter);
 
 impl SimulationPredictions {
     pub(super) fn start(experiment: &Experiment, folder: &RunFolder) -> Result<Self> {
-        Ok(Self(folder.predictions_with(&group_headings(experiment.graph()))?))
+        let columns = FurtherColumns::of(experiment.config(), experiment.graph().labels().names());
+        Ok(Self(folder.predictions(&columns.headings(experiment.graph()))?))
     }
 
     /// Appends the predictions of a seed.
@@ -35,7 +39,9 @@ impl SimulationPredictions {
                 heterophilous: (!run.groups.homophily_unknown[v])
                     .then_some(run.groups.heterophilous[v]),
             };
-            self.0.write_with(&row, &group_fields(graph, v))?;
+            let probabilities = run.outcome.probabilities.as_ref().map(|all| all.row(v));
+            let columns = FurtherColumns::of(experiment.config(), names);
+            self.0.write_with(&row, &columns.fields(graph, v, probabilities))?;
         }
         Ok(())
     }
@@ -43,18 +49,6 @@ impl SimulationPredictions {
     pub(super) fn finish(self) -> Result<()> {
         Ok(self.0.finish()?)
     }
-}
-
-/// The headings of the group columns of a graph.
-pub(crate) fn group_headings(graph: &Graph) -> Vec<String> {
-    graph.group_columns().iter().map(|column| format!("group:{}", column.name)).collect()
-}
-
-/// The values of node v in them; empty where it has none.
-pub(crate) fn group_fields(graph: &Graph, v: usize) -> Vec<&str> {
-    let columns = graph.group_columns().iter();
-    let value = columns.map(|column| (column, column.of_node[v]));
-    value.map(|(column, value)| value.map_or("", |at| &column.values[at as usize])).collect()
 }
 
 /// Writes statistics of the partitions: a report shows them without the graph.
@@ -94,23 +88,36 @@ pub(super) fn write_models(
         experiment.graph(),
         &partitions,
     )?;
-    let models = runs.iter().flat_map(|run| {
-        let personal = run.outcome.models.len() > 1;
-        run.outcome.models.iter().enumerate().map(move |(k, params)| {
-            let client = if personal { format!(".client{k}") } else { String::new() };
-            (format!("seed{}{client}", run.seed), params)
-        })
-    });
     let graph = experiment.graph();
-    let about = Architecture {
+    let personal = runs.iter().any(|run| run.outcome.models.len() > 1);
+    let beyond = runs.iter().flat_map(|run| run.outcome.predictors.beyond.iter().copied());
+    let about = Trained {
         config: experiment.config(),
         dataset: graph.name(),
         inputs: graph.width(),
+        feature_names: graph.feature_names(),
         classes: graph.labels().names(),
+        owner: if personal { Owner::Personal } else { Owner::Global },
+        beyond: Beyond::distinct(beyond),
     };
-    let bytes = about.safetensors(&models.collect::<Vec<_>>())?;
-    folder.write_atomic(RunFolder::MODEL, &bytes)?;
-    Ok(())
+    let models: Vec<(String, &Params<f32>)> = runs.iter().flat_map(models_of).collect();
+    folder.write_atomic(RunFolder::MODEL, &about.safetensors(&models)?)?;
+    let states = runs.iter().map(|run| (run.seed, &run.outcome.predictors.states[..]));
+    SavedStates::new(states).write(folder)
+}
+
+/// The reported models of a seed and those that clients put in their place, each with its name.
+fn models_of(run: &SeedRun) -> impl Iterator<Item = (String, &Params<f32>)> {
+    let personal = run.outcome.models.len() > 1;
+    let reported = run.outcome.models.iter().enumerate().map(move |(k, params)| {
+        let client = personal.then_some(k);
+        (ModelName { seed: run.seed, client, is_deployed: false }, params)
+    });
+    let deployed = run.outcome.predictors.deployed.iter().enumerate().filter_map(|(k, params)| {
+        let name = ModelName { seed: run.seed, client: Some(k), is_deployed: true };
+        Some((name, params.as_ref()?))
+    });
+    reported.chain(deployed).map(|(name, params)| (name.prefix(), params))
 }
 
 /// Writes the results of the diagnostics, if there were any.

@@ -9,6 +9,7 @@ pub(crate) mod diagnose;
 mod import;
 pub(crate) mod methods;
 pub(crate) mod partition;
+pub(crate) mod predict;
 pub(crate) mod report;
 pub(crate) mod reproduce;
 pub(crate) mod resume;

@@ -30,6 +30,7 @@ fn every_file_has_the_documented_content() {
         "predictions.csv",
         "report.html",
         "rounds.jsonl",
+        "state.bin",
         "summary.json",
     ];
     assert_eq!(names, expected);
@@ -136,7 +137,8 @@ fn check_model(bytes: &[u8]) {
     ] {
         assert_eq!(about[key], value, "{key}");
     }
-    assert_eq!(about["classes"].as_str().unwrap().lines().count(), 7);
+    let classes: Vec<String> = serde_json::from_str(about["classes"].as_str().unwrap()).unwrap();
+    assert_eq!(classes.len(), 7);
     let data = &bytes[8 + length..];
     let mut end = 0;
     let mut per_seed: BTreeMap<&str, usize> = BTreeMap::new();

@@ -18,6 +18,7 @@ mod intake;
 mod methods;
 mod names;
 mod own_data;
+mod predict;
 mod report;
 mod reproduce;
 mod resume;

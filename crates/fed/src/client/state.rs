@@ -35,7 +35,7 @@ impl<T: Real> Client<T> {
 
 impl<T: Real> Trainer<T> {
     /// Saves the nodes that a method generated, or restores the graph that has them.
-    fn visit_graph(
+    pub(super) fn visit_graph(
         &self,
         visitor: &mut StateVisitor<'_>,
     ) -> boostfgl_nn::Result<Option<LocalData<T>>> {

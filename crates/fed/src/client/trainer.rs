@@ -26,6 +26,8 @@ pub(crate) struct Trainer<T: Real> {
     class_counts: Vec<usize>,
     /// How far the exchanges before the first round are.
     pub(super) exchanges: Exchanges,
+    /// Whether the last evaluation was of parameters that the rule put in place of the model.
+    pub(super) deploys: bool,
     /// Rounds done before the last one that it trained in.
     pub(super) trained: Option<u32>,
 }
@@ -50,6 +52,7 @@ impl<T: Real> Trainer<T> {
             origin: None,
             class_counts,
             exchanges: Exchanges::default(),
+            deploys: false,
             trained: None,
         }
     }
@@ -145,9 +148,10 @@ impl<T: Real> Trainer<T> {
         round: &RoundContext<'_, T>,
         starts_next: bool,
     ) -> Result<Predicted<T>> {
-        let Self { workspace, rule, local, .. } = self;
+        let Self { workspace, rule, local, deploys, .. } = self;
         let model = round.model.or_own(local);
         let deployed = rule.deploy(model);
+        *deploys = deployed.is_some();
         let evaluated = deployed.as_ref().unwrap_or(model);
         workspace.predict(round, &mut **rule, evaluated, starts_next && deployed.is_none())
     }

@@ -11,7 +11,7 @@ use crate::local_data::LocalData;
 use crate::noise_occasion::Occasion;
 use crate::run_context::{ModelSource, RoundContext, RunContext};
 use boostfgl_nn::backbones::Pass;
-use boostfgl_nn::{Params, Reach, Real, WeightedLoss, softmax_rows};
+use boostfgl_nn::{Matrix, Params, Reach, Real, WeightedLoss, softmax_rows};
 use boostfgl_protocol::Enrolment;
 
 /// A client's graph with all that is computed on it. Models and the method's rule are apart from
@@ -24,6 +24,8 @@ pub(super) struct Workspace<T: Real> {
     pub(super) loss: WeightedLoss<T>,
     pub(super) boosts: ClientBoosts<T>,
     pub(super) cache: ModelCache<T>,
+    /// Whether the rule predicted in the last evaluation, and not the network.
+    pub(super) is_by_rule: bool,
 }
 
 impl<T: Real> Workspace<T> {
@@ -48,6 +50,7 @@ impl<T: Real> Workspace<T> {
             loss: run.setup.loss.of(labels, run.setup.protocol.loss),
             boosts,
             cache: ModelCache::empty(),
+            is_by_rule: false,
             enrolment,
             data,
         }
@@ -152,17 +155,40 @@ impl<T: Real> Workspace<T> {
         model: &Params<T>,
         keeps: bool,
     ) -> Result<Predicted<T>> {
+        let scores = self.scores(round, rule, model, keeps)?;
+        let own = self.data.own;
+        let classes = (0..own).map(|v| argmax(scores.matrix().row(v))).collect();
+        let probabilities = round.run.setup.probabilities.then(|| scores.probabilities(own));
+        round.pool.put(scores.into_matrix());
+        Ok(Predicted { classes, probabilities })
+    }
+
+    /// The probability of every class for each of the client's own nodes under `model`.
+    pub(super) fn probabilities(
+        &mut self,
+        round: &RoundContext<'_, T>,
+        rule: &mut dyn ClientRule<T>,
+        model: &Params<T>,
+    ) -> Result<Matrix<T>> {
+        Ok(self.scores(round, rule, model, false)?.probabilities(self.data.own))
+    }
+
+    /// A score for every class and node under `model`.
+    fn scores(
+        &mut self,
+        round: &RoundContext<'_, T>,
+        rule: &mut dyn ClientRule<T>,
+        model: &Params<T>,
+        keeps: bool,
+    ) -> Result<Scores<T>> {
         self.cache.cache_model(&mut self.views, model, round.model_key(), round.pool);
         let scores = self.class_scores(round, rule, model);
         if !keeps {
             self.cache.clear(&mut self.views, round.pool);
         }
         let scores = scores?;
-        let own = self.data.own;
-        let classes = (0..own).map(|v| argmax(scores.matrix().row(v))).collect();
-        let probabilities = round.run.setup.probabilities.then(|| scores.probabilities(own));
-        round.pool.put(scores.into_matrix());
-        Ok(Predicted { classes, probabilities })
+        self.is_by_rule = matches!(scores, Scores::Probabilities(_));
+        Ok(scores)
     }
 
     /// A score for every class and node under the cached model.

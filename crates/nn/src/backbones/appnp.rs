@@ -36,6 +36,10 @@ impl<T: Real> Backbone<T> for Appnp {
         ViewPlan::new(HOPS, (self.0.layers > 1).then_some(0))
     }
 
+    fn constants(&self) -> Vec<(&'static str, String)> {
+        vec![("steps", HOPS.to_string()), ("teleport", TELEPORT.to_string())]
+    }
+
     fn forward<'a>(
         &self,
         tape: &mut Tape<'a, T>,

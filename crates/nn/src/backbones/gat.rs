@@ -15,6 +15,7 @@
 //! Memory is O(arcs · heads + nodes · width).
 
 use super::{Architecture, Backbone, Output, ViewPlan, first_product};
+use crate::kernels::attention::SLOPE;
 use crate::{Dropout, Operator, Real, Tape, TensorShape, Var, View};
 
 /// The graph attention network.
@@ -54,6 +55,11 @@ impl<T: Real> Backbone<T> for Gat {
 
     fn plan(&self) -> ViewPlan {
         ViewPlan { operator: Operator::Ones, ..ViewPlan::new(self.0.layers, self.0.hidden_hops()) }
+    }
+
+    fn constants(&self) -> Vec<(&'static str, String)> {
+        let heads: Vec<String> = (0..self.0.layers).map(|l| self.heads(l).to_string()).collect();
+        vec![("heads", heads.join(",")), ("slope", SLOPE.to_string())]
     }
 
     fn forward<'a>(

@@ -40,6 +40,10 @@ impl<T: Real> Backbone<T> for GprGnn {
         ViewPlan::new(HOPS, (self.0.layers > 1).then_some(0))
     }
 
+    fn constants(&self) -> Vec<(&'static str, String)> {
+        vec![("steps", HOPS.to_string())]
+    }
+
     fn forward<'a>(
         &self,
         tape: &mut Tape<'a, T>,

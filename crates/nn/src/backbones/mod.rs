@@ -36,6 +36,12 @@ pub trait Backbone<T: Real>: Send + Sync {
     /// The view that this network requires.
     fn plan(&self) -> ViewPlan;
 
+    /// Numbers that neither follow from shapes and plan nor are learnt, each with its name: what
+    /// another program needs to build the network.
+    fn constants(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+
     /// Records the logits of `view.nodes()` and the input of the last layer on the tape.
     fn forward<'a>(
         &self,

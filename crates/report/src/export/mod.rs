@@ -37,6 +37,7 @@ mod predictions;
 mod records;
 mod rounds;
 mod runs;
+pub(crate) mod scores;
 mod standalone;
 mod summary;
 mod tensorboard;

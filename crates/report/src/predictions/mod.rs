@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use boostfgl_graph::Role;
 
+use crate::score_table::number;
 use crate::{AtomicFile, Error, Result};
 
 /// Streams one row per seed and node; the file gets its name when [`PredictionsWriter::finish`] is
@@ -99,7 +100,7 @@ impl PredictionsWriter {
     ///
     /// # Errors
     /// If there are not as many fields as columns, or the system refuses.
-    pub fn write_with(&mut self, row: &Prediction<'_>, more: &[&str]) -> Result<()> {
+    pub fn write_with(&mut self, row: &Prediction<'_>, more: &[impl AsRef<str>]) -> Result<()> {
         if more.len() != self.more {
             let (expected, found) = (self.more, more.len());
             let reason = format!("expected {expected} fields after the usual ones, found {found}");
@@ -116,7 +117,7 @@ impl PredictionsWriter {
             row.minority.map_or("", flag),
             row.heterophilous.map_or("", flag),
         ];
-        self.record(usual.into_iter().chain(more.iter().copied()))
+        self.record(usual.into_iter().chain(more.iter().map(AsRef::as_ref)))
     }
 
     /// Completes the file and renames it to its final name.
@@ -132,6 +133,19 @@ impl PredictionsWriter {
     fn record<'f>(&mut self, fields: impl Iterator<Item = &'f str>) -> Result<()> {
         self.rows.write_record(fields).map_err(|error| Error::io(&self.path, error.into()))
     }
+}
+
+/// The headings of the columns with the probability of the predicted class and of each class.
+pub fn score_headings(classes: &[String]) -> Vec<String> {
+    let each = classes.iter().map(|name| format!("p:{name}"));
+    std::iter::once("probability".to_owned()).chain(each).collect()
+}
+
+/// The fields of these columns.
+pub fn score_fields(probabilities: &[f32]) -> Vec<String> {
+    // The predicted class is the most probable one.
+    let largest = probabilities.iter().copied().reduce(f32::max);
+    largest.into_iter().chain(probabilities.iter().copied()).map(number).collect()
 }
 
 fn flag(set: bool) -> &'static str {
@@ -204,5 +218,35 @@ mod tests {
         assert_eq!(reader.headers().unwrap(), HEADER.as_slice());
         let rows: Vec<csv::StringRecord> = reader.records().collect::<Result<_, _>>().unwrap();
         assert_eq!(rows, [vec!["4", "a,\"b\"\nc", "0", "none", "", "x", "", "1"]]);
+    }
+
+    #[test]
+    fn probabilities_are_further_columns_that_readers_accept() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("predictions.csv");
+        let classes = ["x".to_owned(), "y,z".to_owned()];
+        let mut predictions =
+            PredictionsWriter::with_columns(&path, &score_headings(&classes)).unwrap();
+        let row = Prediction {
+            seed: 4,
+            node: "a",
+            client: 0,
+            split: Role::None,
+            label: None,
+            prediction: "y,z",
+            minority: None,
+            heterophilous: None,
+        };
+        predictions.write_with(&row, &score_fields(&[0.25, 0.75])).unwrap();
+        assert!(predictions.write_with(&row, &score_fields(&[0.5])).is_err());
+        let mut predictions =
+            PredictionsWriter::with_columns(&path, &score_headings(&classes)).unwrap();
+        predictions.write_with(&row, &score_fields(&[0.25, 0.75])).unwrap();
+        predictions.finish().unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let header = format!("{},probability,p:x,\"p:y,z\"\n", HEADER.join(","));
+        assert_eq!(text, header + "4,a,0,none,,\"y,z\",,,0.75,0.25,0.75\n");
+        let read = Predictions::read(&path).unwrap();
+        assert_eq!(&*read.seeds[0].rows[0].prediction, "y,z");
     }
 }

@@ -149,6 +149,7 @@ impl RunView {
                     RunFolder::PREDICTIONS,
                     RunFolder::PARTITION,
                     RunFolder::MODEL,
+                    RunFolder::STATE,
                     RunFolder::REPORT,
                 ],
             ),

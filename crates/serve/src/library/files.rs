@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 /// Every file of a run that is read; first those that the list needs.
-pub(super) const ALL: [&str; 10] = [
+pub(super) const ALL: [&str; 11] = [
     RunFolder::CONFIG,
     RunFolder::ROUNDS,
     RunFolder::SUMMARY,
@@ -15,6 +15,7 @@ pub(super) const ALL: [&str; 10] = [
     RunFolder::PREDICTIONS,
     RunFolder::PARTITION,
     RunFolder::MODEL,
+    RunFolder::STATE,
     RunFolder::REPORT,
     RunFolder::CHECKSUMS,
 ];

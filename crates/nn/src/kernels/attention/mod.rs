@@ -18,7 +18,7 @@ use std::ops::Range;
 pub(crate) const LANES: usize = 8;
 
 /// LeakyReLU's slope below zero.
-const SLOPE: f64 = 0.2;
+pub(crate) const SLOPE: f64 = 0.2;
 
 /// The division of the columns of a representation among heads.
 #[derive(Clone, Copy, Debug)]
