@@ -198,7 +198,10 @@ impl Graph {
     }
 
     /// The same graph with its feature columns, their names and preparation in another order: the
-    /// new column i is the old one `order[i]`, and columns that are left out are dropped.
+    /// new column i is the old one `order[i]`.
+    ///
+    /// # Panics
+    /// If `order` is not a permutation of the columns.
     #[must_use]
     pub fn arranged(mut self, order: &[usize]) -> Self {
         self.features = self.features.arranged(order);

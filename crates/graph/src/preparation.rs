@@ -231,8 +231,6 @@ mod tests {
         assert_eq!((found.missing(), found.columns()[0].standardise), (&[(1, 0)][..], true));
         assert_eq!((graph.feature_names()[0].as_str(), graph.features().get(0, 0)), ("b", 2.0));
         assert_eq!(graph.stored(true).preparation().unwrap().missing(), [(1, 0)]);
-        let only = prepared().arranged(&[0]);
-        assert_eq!((only.width(), only.preparation().unwrap().missing()), (1, &[][..]));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Configurations that have been checked: the only ones that can run.
 
-use super::{Config, DataSection, EvaluationSection};
+use super::{Config, DataSection};
 use crate::{Error, Result};
 use boostfgl_fed::{Setup, methods};
 use boostfgl_graph::Graph;
