@@ -221,12 +221,17 @@ impl<T: Real> Client<T> {
         let (hits, validated) = trainer.validate(&predictions);
         let own = model.is_none().then(|| Arc::clone(trainer.local()));
         let (hits, validated) = (hits as u64, validated as u64);
-        let mut evaluation = Evaluation { hits, validated, counts: Vec::new(), revealed: None };
+        let (counts, groups, revealed) = (Vec::new(), Vec::new(), None);
+        let mut evaluation = Evaluation { hits, validated, counts, groups, revealed };
         if run.simulated {
             evaluation.revealed = Some(Revealed { predictions, probabilities, model: own });
         } else {
             evaluation.counts =
                 tally.as_ref().map_or(Vec::new(), |tally| tally.count(&predictions));
+            if let (Some(tally), Some(rows)) = (tally.as_ref(), &probabilities) {
+                let probability = |v: usize, class: u32| rows.row(v)[class as usize].f64();
+                evaluation.groups = tally.by_group(&predictions, &probability);
+            }
             let rounds_done = trial.rounds_done;
             kept.evaluated(Evaluated { rounds_done, predictions, probabilities, own });
         }

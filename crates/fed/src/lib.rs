@@ -78,5 +78,5 @@ pub use predictor::{Beyond, Predictors, Reported};
 pub use registry::Registry;
 pub use screen::{Reason, Refusal};
 pub use server::{Event, Next, RoundEvaluation, RoundReport, Server};
-pub use tally::Tally;
+pub use tally::{Probability, Tally};
 pub use training::{Snapshot, Trace, Training};

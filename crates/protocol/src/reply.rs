@@ -1,6 +1,6 @@
 //! What a client answers.
 
-use crate::{Enrolment, Exchanged, Update};
+use crate::{Enrolment, Exchanged, GroupCounts, Update};
 use boostfgl_nn::{Matrix, Params, Real};
 use std::sync::Arc;
 
@@ -51,6 +51,9 @@ pub struct Evaluation<T> {
     /// Counts of test nodes from which metrics are computed: for [`GROUPS`] groups of nodes one
     /// confusion matrix each, true class by predicted class. Empty where predictions are revealed.
     pub counts: Vec<u64>,
+    /// The same test nodes by protected attribute, if the settings name a positive class. Empty
+    /// where predictions are revealed.
+    pub groups: Vec<GroupCounts>,
     /// What only a simulation reveals.
     pub revealed: Option<Revealed<T>>,
 }
@@ -62,7 +65,7 @@ pub const GROUPS: usize = 3;
 impl<T: Real> PartialEq for Evaluation<T> {
     fn eq(&self, other: &Self) -> bool {
         (self.hits, self.validated, &self.counts) == (other.hits, other.validated, &other.counts)
-            && self.revealed == other.revealed
+            && (&self.groups, &self.revealed) == (&other.groups, &other.revealed)
     }
 }
 

@@ -4,9 +4,9 @@ use boostfgl_nn::{Matrix, Params, TensorShape};
 use boostfgl_protocol::codec::Item;
 use boostfgl_protocol::{
     Answer, Broadcast, Claims, Conclusion, Discard, Enrolment, Error, Evaluation, Exchange,
-    Exchanged, Failure, Fault, Frame, Header, Limits, Message, Model, Reply, ReplyFrame, Revealed,
-    Roster, RunId, Schema, Summary, Task, TaskFrame, Trial, Update, Version, decode, encode,
-    measure,
+    Exchanged, Failure, Fault, Frame, GroupCounts, Header, Limits, Message, Model, Reply,
+    ReplyFrame, Revealed, Roster, RunId, Schema, Summary, Task, TaskFrame, Trial, Update, Version,
+    decode, encode, measure,
 };
 use proptest::prelude::*;
 use std::fmt::Debug;
@@ -116,11 +116,32 @@ fn replies() -> ReplyFrame<f32> {
             hits: 3,
             validated: 5,
             counts: vec![1, 0, 7],
+            groups: Vec::new(),
             revealed: Some(Revealed {
                 predictions: vec![0, 2, 1],
                 probabilities: Some(Matrix::from_rows(1, 2, &[0.25, 0.75])),
                 model: Some(Arc::new(params(4))),
             }),
+        }),
+        Reply::Evaluated(Evaluation {
+            hits: 0,
+            validated: 0,
+            counts: vec![2, 1],
+            groups: vec![
+                GroupCounts {
+                    outcomes: [1, 0, 1, 1],
+                    right: 2,
+                    positives: vec![0, 2],
+                    negatives: vec![1],
+                    ..GroupCounts::default()
+                },
+                GroupCounts {
+                    attribute: "sex".to_owned(),
+                    value: "f".to_owned(),
+                    ..GroupCounts::default()
+                },
+            ],
+            revealed: None,
         }),
         Reply::Concluded(Conclusion { digest: [5; 32] }),
         Reply::State(vec![9; 20]),

@@ -1,5 +1,6 @@
 //! One client's graph, as its owner keeps it.
 
+use super::group_tally::ProtectedNodes;
 use super::schema::{ClientSchema, order};
 use super::tally::{Counted, NodeTally};
 use crate::config::Config;
@@ -117,7 +118,9 @@ impl ClientData {
         let nodes = (0..self.graph.len() as u32).collect();
         let client = ClientGraph { id, nodes, graph: self.graph.clone(), split, lost_edges: 0 };
         let local = LocalData::new(&client).called(&self.name, self.schema.clone());
-        let tally = NodeTally::new(self.schema.classes.clone(), counted);
+        let positive = config.evaluation.positive.clone();
+        let protected = ProtectedNodes::new(positive, self.graph.group_columns());
+        let tally = NodeTally::new(self.schema.classes.clone(), counted).with_protected(protected);
         Ok(Joined { local, tally })
     }
 

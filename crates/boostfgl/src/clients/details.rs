@@ -1,5 +1,6 @@
 //! Details of one seed in the summary, from what the server knows.
 
+use super::group_tally::group_tally;
 use super::trace::{CountedRound, Scoring, SeedTrace};
 use crate::Result;
 use crate::config::Config;
@@ -33,7 +34,7 @@ pub(super) fn details(
         minority: Some(minority(scoring, &evaluation)),
         homophily: Neighbours::Local,
         clients: clients(scoring, &evaluation),
-        fairness: fairness(config, scoring, &reported)?,
+        fairness: fairness(config, &reported)?,
         warnings: find_warnings(config, scoring, trace, (&reported, seed))?,
         ..SeedDetails::default()
     };
@@ -84,18 +85,12 @@ fn clients(scoring: &Scoring, evaluation: &Evaluation) -> Vec<ClientSummary> {
     clients.collect()
 }
 
-/// Rates of the positive class on all test nodes, if it is configured.
-fn fairness(
-    config: &Config,
-    scoring: &Scoring,
-    reported: &CountedRound,
-) -> Result<Option<FairnessScores>> {
+/// Rates of the positive class by protected attribute, if it is configured.
+fn fairness(config: &Config, reported: &CountedRound) -> Result<Option<FairnessScores>> {
     let Some(positive) = &config.evaluation.positive else { return Ok(None) };
-    let mut all = Confusion::new(scoring.classes.len());
-    for found in &reported.counts {
-        all.merge(&scoring.confusion(&found.counts)?)?;
-    }
-    Ok(Some(FairnessScores::of_counts(&all, &scoring.classes, positive)?))
+    let groups = reported.counts.iter().flat_map(|found| &found.groups);
+    let tallies = groups.map(group_tally).collect::<Result<Vec<_>>>()?;
+    Ok(Some(FairnessScores::of_tallies(positive, tallies)))
 }
 
 /// Reasons why good scores may be misleading.

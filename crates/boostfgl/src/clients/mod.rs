@@ -19,6 +19,7 @@ mod experiment;
 mod export;
 mod files;
 mod folders;
+mod group_tally;
 mod schema;
 mod seed;
 mod tally;

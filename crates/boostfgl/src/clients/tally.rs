@@ -1,7 +1,8 @@
 //! Counting a client's test nodes, on the client.
 
-use boostfgl_fed::Tally;
-use boostfgl_protocol::GROUPS;
+use super::group_tally::ProtectedNodes;
+use boostfgl_fed::{Probability, Tally};
+use boostfgl_protocol::{GROUPS, GroupCounts};
 use std::collections::HashMap;
 
 /// A test node.
@@ -21,12 +22,18 @@ pub(super) struct NodeTally {
     counted: Vec<Counted>,
     /// The number of classes of all clients.
     classes: usize,
+    protected: ProtectedNodes,
 }
 
 impl NodeTally {
     /// A tally of these nodes, whose classes have these names.
     pub(super) fn new(own: Vec<String>, counted: Vec<Counted>) -> Self {
-        Self { classes: own.len(), own, counted }
+        Self { classes: own.len(), own, counted, protected: ProtectedNodes::default() }
+    }
+
+    /// The same, which also counts by protected attribute.
+    pub(super) fn with_protected(self, protected: ProtectedNodes) -> Self {
+        Self { protected, ..self }
     }
 }
 
@@ -52,6 +59,10 @@ impl Tally for NodeTally {
             counts[(group * classes + *class as usize) * classes + predicted] += 1;
         }
         counts
+    }
+
+    fn by_group(&self, predictions: &[u32], probability: Probability<'_>) -> Vec<GroupCounts> {
+        self.protected.count(&self.counted, &self.own, predictions, probability)
     }
 }
 

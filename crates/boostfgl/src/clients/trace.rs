@@ -4,7 +4,7 @@ use crate::Result;
 use boostfgl_fairness::{ClientTallies, Confusion, Evaluation};
 use boostfgl_fed::RoundEvaluation;
 use boostfgl_nn::{StateVisitor, Stateful};
-use boostfgl_protocol::{Enrolment, GROUPS};
+use boostfgl_protocol::{Enrolment, GROUPS, GroupCounts};
 
 /// The rounds of one seed: losses, and the counts of the rounds that papers report.
 #[derive(Default)]
@@ -33,14 +33,17 @@ pub(super) struct ClientCounts {
     pub(super) client: usize,
     /// [`Evaluation::counts`](boostfgl_protocol::Evaluation::counts).
     pub(super) counts: Vec<u64>,
+    /// [`Evaluation::groups`](boostfgl_protocol::Evaluation::groups).
+    pub(super) groups: Vec<GroupCounts>,
 }
 
 impl CountedRound {
     pub(super) fn new(round: usize, evaluation: &RoundEvaluation<f32>) -> Self {
-        let counts = evaluation
-            .clients
-            .iter()
-            .map(|(client, found)| ClientCounts { client: *client, counts: found.counts.clone() });
+        let counts = evaluation.clients.iter().map(|(client, found)| ClientCounts {
+            client: *client,
+            counts: found.counts.clone(),
+            groups: found.groups.clone(),
+        });
         Self { round, val_accuracy: evaluation.val_accuracy, counts: counts.collect() }
     }
 }
@@ -87,7 +90,8 @@ impl Stateful for CountedRound {
 impl Stateful for ClientCounts {
     fn visit(&mut self, visitor: &mut StateVisitor<'_>) -> boostfgl_nn::Result<()> {
         visitor.visit("client", &mut self.client)?;
-        visitor.visit("counts", &mut self.counts)
+        visitor.visit("counts", &mut self.counts)?;
+        visitor.each("groups", &mut self.groups, GroupCounts::default)
     }
 }
 
@@ -105,7 +109,7 @@ pub(super) struct Scoring {
 impl Scoring {
     /// The scores of one round.
     pub(super) fn evaluate(&self, round: &CountedRound) -> Result<Evaluation> {
-        let clients = round.counts.iter().map(|ClientCounts { client, counts }| {
+        let clients = round.counts.iter().map(|ClientCounts { client, counts, .. }| {
             let nodes = self.enrolled[*client].nodes as usize;
             let [heterophilous, homophilous, unknown] = self.groups(counts)?;
             let mut others = homophilous;

@@ -166,13 +166,7 @@ impl<'a> Audit<'a> {
     ) -> Result<AttributeScores> {
         let name = column.name.clone();
         if column.values.len() > MOST_VALUES {
-            let note = format!(
-                "{} values, more than {MOST_VALUES}: `boostfgl diagnose --by column:{name}` shows \
-                 up to {} of them",
-                column.values.len(),
-                crate::frame::MOST_GROUPS
-            );
-            let note = Some(note);
+            let note = Some(too_many(column.values.len()));
             return Ok(AttributeScores { name, note, ..AttributeScores::default() });
         }
         let division = Division::new(&Grouping::column(&name), &self.facts)?;
@@ -244,6 +238,11 @@ impl<'a> Audit<'a> {
     }
 }
 
+/// Why an attribute with this number of values has no groups.
+pub(super) fn too_many(values: usize) -> String {
+    format!("{values} values, more than the {MOST_VALUES} that are compared")
+}
+
 /// The position of the class under which groups are furthest apart; `None` without a class.
 fn worst_class(by_class: &[Disparities]) -> Option<usize> {
     let odds = by_class.iter().map(|found| found.equalised_odds.difference);
@@ -258,7 +257,7 @@ fn largest(values: impl Iterator<Item = Option<f64>>) -> Option<usize> {
 }
 
 /// The group with the smallest accuracy, the first of equals.
-fn worst_group(groups: &[super::GroupRates], min_group: u64) -> Option<WorstGroup> {
+pub(super) fn worst_group(groups: &[super::GroupRates], min_group: u64) -> Option<WorstGroup> {
     let large = groups.iter().filter(|group| group.nodes >= min_group);
     let known = large.filter_map(|group| Some((&group.group, group.accuracy.value?)));
     let (group, value) = known.reduce(|a, b| if b.1 < a.1 { b } else { a })?;
@@ -329,7 +328,7 @@ mod tests {
         let found = Audit::new(facts).answer().unwrap();
         let id = &found.attributes[0];
         assert!(id.groups.is_empty());
-        assert!(id.note.as_ref().unwrap().starts_with("101 values, more than 100: "));
+        assert!(id.note.as_ref().unwrap().starts_with("101 values, more than the 100 "));
     }
 
     #[test]

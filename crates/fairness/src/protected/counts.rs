@@ -47,6 +47,15 @@ impl BinaryCounts {
         }
     }
 
+    /// Adds the counts of other nodes. Counts that arrive from a network cannot overflow.
+    pub fn merge(&mut self, other: &Self) {
+        let Self { true_positives, false_positives, false_negatives, true_negatives } = self;
+        *true_positives = true_positives.saturating_add(other.true_positives);
+        *false_positives = false_positives.saturating_add(other.false_positives);
+        *false_negatives = false_negatives.saturating_add(other.false_negatives);
+        *true_negatives = true_negatives.saturating_add(other.true_negatives);
+    }
+
     /// All nodes.
     pub fn nodes(&self) -> u64 {
         self.positives() + self.negatives()

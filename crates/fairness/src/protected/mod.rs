@@ -7,6 +7,7 @@
 //! * [`GroupRates`] — the rates of one group, with intervals.
 //! * [`Disparities`] — how far the rates of groups are apart: demographic parity and equalised odds.
 //! * [`Audit`] — the question about a model; its answer is [`FairnessScores`].
+//! * [`GroupTally`] — the same from counts and histograms that clients send.
 //! * [`thresholds`] — other thresholds for each group, and what they cost.
 
 mod audit;
@@ -15,6 +16,7 @@ mod disparity;
 mod grouped;
 mod rates;
 mod scores;
+mod tallies;
 pub mod thresholds;
 
 pub use audit::{Audit, MOST_VALUES, positive_class};
@@ -22,3 +24,4 @@ pub use counts::BinaryCounts;
 pub use disparity::{Disparities, Disparity, EqualisedOdds, LeftOut};
 pub use rates::{GroupRates, Share};
 pub use scores::{AttributeScores, ClassDisparity, ClassRates, FairnessScores, PositiveClass};
+pub use tallies::GroupTally;

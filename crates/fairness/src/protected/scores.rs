@@ -3,9 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::thresholds::ThresholdScores;
-use super::{BinaryCounts, Disparities, GroupRates, positive_class};
-use crate::frame::{MIN_GROUP, WorstGroup};
-use crate::{Confusion, Result};
+use super::{Disparities, GroupRates};
+use crate::frame::WorstGroup;
 
 /// The name of all test nodes together.
 pub(super) const ALL: &str = "all test nodes";
@@ -84,51 +83,18 @@ pub struct ClassDisparity {
     pub equalised_odds_difference: Option<f64>,
 }
 
-impl FairnessScores {
-    /// Rates on all test nodes from their counts, where predictions stay with the clients: without
-    /// groups and metrics of scores.
-    ///
-    /// # Errors
-    /// If there is no class called `positive`.
-    pub fn of_counts(counts: &Confusion, names: &[String], positive: &str) -> Result<Self> {
-        let class = positive_class(positive, names)? as usize;
-        let binary = BinaryCounts::of_class(&counts.per_class(), class).unwrap_or_default();
-        let rates = GroupRates::new(ALL, &binary, counts.hits(), None);
-        Ok(Self {
-            positive: PositiveClass::Configured,
-            min_group: MIN_GROUP as u64,
-            classes: vec![ClassRates { class: positive.to_owned(), rates }],
-            attributes: Vec::new(),
-        })
-    }
-
-    /// The rates on all test nodes to show first: of the positive class, or one-vs-rest of the
-    /// class with the smallest recall, the first of equals.
-    pub fn shown_class(&self) -> Option<&ClassRates> {
-        let recall = |class: &ClassRates| class.rates.true_positive_rate.value;
-        let known = self.classes.iter().filter(|class| recall(class).is_some());
-        let worst = known.reduce(|a, b| if recall(b) < recall(a) { b } else { a });
-        worst.or_else(|| self.classes.first())
+impl ClassRates {
+    fn recall(&self) -> Option<f64> {
+        self.rates.true_positive_rate.value
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn counts_give_the_rates_of_all_nodes() {
-        let counts = Confusion::from_pairs(3, [(0, 0), (1, 1), (1, 2), (2, 1)]).unwrap();
-        let names = ["a", "b", "c"].map(str::to_owned);
-        let found = FairnessScores::of_counts(&counts, &names, "b").unwrap();
-        let rates = &found.classes[0].rates;
-        assert_eq!((rates.nodes, rates.positives), (4, 2));
-        assert_eq!(rates.true_positive_rate.value, Some(0.5));
-        assert_eq!(rates.false_positive_rate.value, Some(0.5));
-        assert_eq!(rates.accuracy.value, Some(0.5));
-        assert!(FairnessScores::of_counts(&counts, &names, "d").is_err());
-        let json = serde_json::to_value(&found).unwrap();
-        assert_eq!(json["classes"][0]["precision"]["value"], 0.5);
-        assert_eq!(serde_json::from_value::<FairnessScores>(json).unwrap(), found);
+impl FairnessScores {
+    /// The rates on all test nodes to show first: of the positive class, or one-vs-rest of the
+    /// class with the smallest recall, the first of equals.
+    pub fn shown_class(&self) -> Option<&ClassRates> {
+        let known = self.classes.iter().filter(|class| class.recall().is_some());
+        let worst = known.reduce(|a, b| if b.recall() < a.recall() { b } else { a });
+        worst.or_else(|| self.classes.first())
     }
 }

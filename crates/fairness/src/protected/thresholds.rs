@@ -141,11 +141,8 @@ impl Place<'_> {
     pub(super) fn evaluate(&self, all: &Grouped) -> Result<ThresholdScores> {
         let rule = self.audit.rule;
         let groups = self.audit.grouped(self.division, self.validation())?;
-        let counted = |group: &Grouped| -> Vec<Evaluated> {
-            let nodes = group.nodes.iter().copied();
-            nodes.filter(|(_, truth, _)| rule.counts(self.is(*truth))).collect()
-        };
-        let by_group: Vec<Vec<Evaluated>> = groups.iter().map(counted).collect();
+        let by_group: Vec<Vec<Evaluated>> =
+            groups.iter().map(|group| self.counted(group)).collect();
         let nodes = by_group.iter().flatten();
         let selected = nodes.clone().filter(|(.., predicted)| self.is(*predicted)).count() as u64;
         let target = Share::new((selected, nodes.count() as u64)).value;
@@ -164,6 +161,12 @@ impl Place<'_> {
             before: self.treatment(all)?,
             after: self.treatment(&after)?,
         })
+    }
+
+    /// The nodes of a group that count for the rate that is made equal.
+    fn counted(&self, group: &Grouped) -> Vec<Evaluated> {
+        let nodes = group.nodes.iter().copied();
+        nodes.filter(|(_, truth, _)| self.audit.rule.counts(self.is(*truth))).collect()
     }
 
     fn is(&self, class: u32) -> bool {

@@ -8,7 +8,7 @@ pub(super) struct Block {
 }
 
 /// Positive and negative nodes of all blocks.
-fn totals(blocks: &[Block]) -> (u64, u64) {
+pub(super) fn totals(blocks: &[Block]) -> (u64, u64) {
     blocks.iter().fold((0, 0), |(positives, negatives), block| {
         (positives + block.positives, negatives + block.negatives)
     })

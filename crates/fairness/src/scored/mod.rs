@@ -12,8 +12,10 @@
 
 mod blocks;
 mod calibration;
+mod histogram;
 
 pub use calibration::CALIBRATION_BINS;
+pub use histogram::{SCORE_BINS, ScoreHistogram};
 
 use crate::{Error, Result};
 use blocks::Block;
@@ -45,6 +47,21 @@ pub struct ScoreMetrics {
     /// See [`ScoredNodes::average_precision`].
     pub average_precision: Option<f64>,
     /// See [`ScoredNodes::calibration_error`].
+    pub calibration_error: Option<f64>,
+    /// By how much they may be off, where they come from a [`ScoreHistogram`]; left out where they
+    /// are exact.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<ScoreErrors>,
+}
+
+/// Bounds of the errors that binning makes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ScoreErrors {
+    /// Of [`ScoreMetrics::auc`].
+    pub auc: Option<f64>,
+    /// Of [`ScoreMetrics::average_precision`].
+    pub average_precision: Option<f64>,
+    /// Of [`ScoreMetrics::calibration_error`].
     pub calibration_error: Option<f64>,
 }
 
@@ -100,6 +117,7 @@ impl ScoredNodes {
             auc: blocks::auc(&blocks),
             average_precision: blocks::average_precision(&blocks),
             calibration_error: self.calibration_error(),
+            error: None,
         }
     }
 

@@ -137,6 +137,7 @@ impl<T: Real> Running<T> {
         let sound = hits <= validated
             && validated == enrolled.validation
             && has_sound_counts(&evaluation, enrolled, classes)
+            && has_sound_groups(&evaluation, enrolled)
             && evaluation.revealed.as_ref().is_none_or(|revealed| {
                 revealed.predictions.len() as u64 == enrolled.nodes
                     && revealed.predictions.iter().all(|&class| (class as usize) < classes)
@@ -250,6 +251,15 @@ fn has_sound_counts<T: Real>(
     let sum = counts.iter().try_fold(0u64, |sum, count| sum.checked_add(*count));
     counts.len() == GROUPS * classes * classes && sum == Some(enrolled.test)
 }
+
+/// Whether the counts by protected attribute are about the same test nodes.
+fn has_sound_groups<T: Real>(evaluation: &Evaluation<T>, enrolled: &Enrolment) -> bool {
+    let groups = &evaluation.groups;
+    groups.len() <= MOST_GROUPS && groups.iter().all(|group| group.is_sound(enrolled.test))
+}
+
+/// The most groups of one client.
+const MOST_GROUPS: usize = 10_000;
 
 /// BLAKE3 of the server's models and of the digest of each client, in client order.
 pub(crate) fn federation_digest<'a, T: Real>(

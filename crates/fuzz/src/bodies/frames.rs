@@ -4,8 +4,8 @@ use boostfgl::nn::{Matrix, Params, TensorShape};
 use boostfgl::protocol::codec::Item;
 use boostfgl::protocol::{
     Answer, Broadcast, Claims, Conclusion, Discard, Enrolment, Evaluation, Exchange, Exchanged,
-    Failure, Fault, Frame, Header, Limits, Message, Model, Reply, Revealed, Roster, RunId, Summary,
-    Task, Trial, Update, decode, encode,
+    Failure, Fault, Frame, GroupCounts, Header, Limits, Message, Model, Reply, Revealed, Roster,
+    RunId, Summary, Task, Trial, Update, decode, encode,
 };
 use std::sync::Arc;
 
@@ -100,7 +100,27 @@ fn every_reply() -> Vec<Reply<f32>> {
         }])),
         Reply::Exchanged(Exchanged::Finished),
         Reply::Update(Update { claims, model, message: message() }),
-        Reply::Evaluated(Evaluation { hits: 1, validated: 2, counts: vec![3, 4], revealed }),
+        Reply::Evaluated(Evaluation {
+            hits: 1,
+            validated: 2,
+            counts: vec![3, 4],
+            groups: Vec::new(),
+            revealed,
+        }),
+        Reply::Evaluated(Evaluation {
+            hits: 1,
+            validated: 2,
+            counts: vec![3, 4],
+            groups: vec![GroupCounts {
+                attribute: "sex".to_owned(),
+                value: "f".to_owned(),
+                right: 1,
+                outcomes: [1, 0, 0, 0],
+                positives: vec![1],
+                negatives: Vec::new(),
+            }],
+            revealed: None,
+        }),
         Reply::Concluded(Conclusion { digest: [6; 32] }),
         Reply::State(vec![7; 4]),
         Reply::Done,

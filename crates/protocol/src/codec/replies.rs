@@ -6,8 +6,8 @@ use super::tasks::{TEXT, count_bytes, message_bytes, params_bytes, read_state, w
 use super::values::{read_list, read_numbers, write_list, write_numbers};
 use super::writer::Writer;
 use crate::{
-    Answer, Claims, Conclusion, Enrolment, Evaluation, Exchanged, Failure, Fault, Reply, Result,
-    Revealed, Schema, Summary, Update,
+    Answer, Claims, Conclusion, Enrolment, Evaluation, Exchanged, Failure, Fault, GroupCounts,
+    Reply, Result, Revealed, Schema, Summary, Update,
 };
 use boostfgl_nn::Real;
 
@@ -19,6 +19,8 @@ const CONCLUDED: u8 = 5;
 const STATE: u8 = 6;
 const DONE: u8 = 7;
 const FAILED: u8 = 8;
+/// An evaluation with counts by protected attribute. Others are as long as without any.
+const EVALUATED_BY_GROUP: u8 = 9;
 
 impl<T: Real> Wire<T> for Reply<T> {
     fn write(&self, out: &mut Writer) {
@@ -35,9 +37,14 @@ impl<T: Real> Wire<T> for Reply<T> {
                 out.byte(UPDATE);
                 update.write(out);
             }
-            Self::Evaluated(evaluation) => {
+            Self::Evaluated(evaluation) if evaluation.groups.is_empty() => {
                 out.byte(EVALUATED);
                 evaluation.write(out);
+            }
+            Self::Evaluated(evaluation) => {
+                out.byte(EVALUATED_BY_GROUP);
+                evaluation.write(out);
+                write_groups(&evaluation.groups, out);
             }
             Self::Concluded(conclusion) => {
                 out.byte(CONCLUDED);
@@ -62,6 +69,10 @@ impl<T: Real> Wire<T> for Reply<T> {
             EXCHANGED => Self::Exchanged(Exchanged::read(input)?),
             UPDATE => Self::Update(Update::read(input)?),
             EVALUATED => Self::Evaluated(Evaluation::read(input)?),
+            EVALUATED_BY_GROUP => {
+                let evaluation = Evaluation::read(input)?;
+                Self::Evaluated(Evaluation { groups: read_groups(input)?, ..evaluation })
+            }
             CONCLUDED => Self::Concluded(Conclusion { digest: input.array()? }),
             STATE => Self::State(read_state(input)?),
             DONE => Self::Done,
@@ -136,9 +147,42 @@ impl<T: Real> Wire<T> for Evaluation<T> {
             hits: input.u64()?,
             validated: input.u64()?,
             counts: read_numbers(input)?,
+            groups: Vec::new(),
             revealed: Wire::<T>::read(input)?,
         })
     }
+}
+
+fn write_groups(groups: &[GroupCounts], out: &mut Writer) {
+    out.length(groups.len());
+    for group in groups {
+        out.text(&group.attribute);
+        out.text(&group.value);
+        out.u64(group.right);
+        group.outcomes.iter().for_each(|&count| out.u64(count));
+        write_numbers(&group.positives, out);
+        write_numbers(&group.negatives, out);
+    }
+}
+
+/// At least one group: an evaluation without any has another tag, so that each has one encoding.
+fn read_groups<T: Real>(input: &mut Reader<'_, T>) -> Result<Vec<GroupCounts>> {
+    let count = input.length(GROUP)?;
+    if count == 0 {
+        return Err(input.malformed("a group", "none"));
+    }
+    let mut groups = Vec::with_capacity(count);
+    for _ in 0..count {
+        groups.push(GroupCounts {
+            attribute: input.text()?,
+            value: input.text()?,
+            right: input.u64()?,
+            outcomes: [input.u64()?, input.u64()?, input.u64()?, input.u64()?],
+            positives: read_numbers(input)?,
+            negatives: read_numbers(input)?,
+        });
+    }
+    Ok(groups)
 }
 
 impl<T: Real> Wire<T> for Revealed<T> {
@@ -241,6 +285,8 @@ impl<T: Real> Wire<T> for Exchanged<T> {
 
 /// Bytes of the shortest answer: a bool, a client's number and an empty text.
 const ANSWER: usize = 9;
+/// Bytes of a group without names and counts.
+const GROUP: usize = 56;
 
 /// Bytes of a client's number and two empty texts.
 const FAULT: usize = 12;

@@ -85,6 +85,7 @@ fn notes(view: &AttributeView) -> Vec<String> {
         let text = format!("Worst-group accuracy: {} % ({group}).", accuracy.percent());
         notes.extend(sentence("", &text, 2));
     }
+    notes.extend(view.binning().iter().flat_map(|text| sentence("", text, 2)));
     if !view.left_out.is_empty() {
         let text = format!("Not compared: {}.", view.left_out.join("; "));
         notes.extend(sentence("", &text, 2));

@@ -53,6 +53,8 @@ pub(crate) struct GroupView {
     pub(crate) entropy: Rate,
     /// AUC, average precision, calibration error; `None` where probabilities were not kept.
     pub(crate) scores: Option<[Rate; 3]>,
+    /// By how much these may be off, where they come from histograms.
+    binning: Option<[f64; 3]>,
 }
 
 /// The effect of thresholds.
@@ -120,11 +122,8 @@ impl AttributeView {
     /// One attribute. Where seeds differ in the class that is furthest apart, those are shown that
     /// have the class of the first.
     fn of(first: &AttributeScores, seeds: &[&FairnessScores]) -> Self {
-        let same = |scores: &&FairnessScores| {
-            let own = scores.attributes.iter().find(|other| other.name == first.name);
-            own.is_some_and(|own| own.class == first.class)
-        };
-        let shown: Vec<&FairnessScores> = seeds.iter().copied().filter(same).collect();
+        let shown: Vec<&FairnessScores> =
+            seeds.iter().copied().filter(|scores| has_class(scores, first)).collect();
         let found: Vec<&AttributeScores> = shown
             .iter()
             .flat_map(|scores| &scores.attributes)
@@ -148,6 +147,16 @@ impl AttributeView {
         }
     }
 
+    /// By how much metrics of scores may be off, in a sentence; `None` where they are exact.
+    pub(crate) fn binning(&self) -> Option<String> {
+        let errors = self.groups.iter().filter_map(|group| group.binning);
+        let [auc, precision, calibration] = errors.reduce(larger)?;
+        Some(format!(
+            "AUC, AP and ECE are from histograms of 256 bins that clients sent: they are off by \
+             at most {auc:.4}, {precision:.4} and {calibration:.4}."
+        ))
+    }
+
     /// How the positive class was chosen, in a sentence.
     pub(crate) fn positive_class(&self) -> String {
         let class = &self.class;
@@ -166,6 +175,12 @@ impl AttributeView {
             ),
         }
     }
+}
+
+/// Whether the positive class of an attribute is that of `first`.
+fn has_class(scores: &FairnessScores, first: &AttributeScores) -> bool {
+    let own = scores.attributes.iter().find(|other| other.name == first.name);
+    own.is_some_and(|own| own.class == first.class)
 }
 
 /// All test nodes with this class as the positive one.
@@ -187,12 +202,18 @@ impl GroupView {
             |group| group.accuracy,
         ];
         let scored: Vec<_> = seeds.iter().filter_map(|group| group.scores).collect();
+        let errors = scored.iter().filter_map(|scores| scores.error);
+        let errors = errors.map(|error| {
+            [error.auc, error.average_precision, error.calibration_error]
+                .map(Option::unwrap_or_default)
+        });
         Self {
             name: seeds.first().map_or_else(String::new, |group| group.group.clone()),
             nodes: range(seeds.iter().map(|group| group.nodes as usize)),
             positives: range(seeds.iter().map(|group| group.positives as usize)),
             shares: shares.map(|share| Rate::of_shares(seeds.iter().map(|group| share(group)))),
             entropy: Rate::of(seeds.iter().map(|group| group.generalised_entropy)),
+            binning: errors.reduce(larger),
             scores: (!scored.is_empty()).then(|| {
                 [
                     Rate::of(scored.iter().map(|scores| scores.auc)),
@@ -204,6 +225,11 @@ impl GroupView {
     }
 }
 
+/// The larger of each pair.
+fn larger(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
+    [a[0].max(b[0]), a[1].max(b[1]), a[2].max(b[2])]
+}
+
 /// Demographic parity, its parts and equalised odds.
 fn disparities(found: &[&AttributeScores]) -> Vec<DisparityView> {
     let parts: [(&str, fn(&Disparities) -> &Disparity); 3] = [
@@ -213,15 +239,13 @@ fn disparities(found: &[&AttributeScores]) -> Vec<DisparityView> {
     ];
     let mut views: Vec<DisparityView> = Vec::with_capacity(parts.len() + 1);
     for (name, part) in parts {
-        let of = |value: fn(&Disparity) -> Option<f64>| {
-            Rate::of(found.iter().map(|scores| value(part(&scores.disparities))))
-        };
-        let first = found.first().map(|scores| part(&scores.disparities));
-        let ends = first.and_then(|part| Some([part.lowest.clone()?, part.highest.clone()?]));
+        let parts: Vec<&Disparity> = found.iter().map(|scores| part(&scores.disparities)).collect();
+        let ends =
+            parts.first().and_then(|part| Some([part.lowest.clone()?, part.highest.clone()?]));
         views.push(DisparityView {
             name,
-            difference: of(|part| part.difference),
-            ratio: of(|part| part.ratio),
+            difference: Rate::of(parts.iter().map(|part| part.difference)),
+            ratio: Rate::of(parts.iter().map(|part| part.ratio)),
             ends,
         });
     }

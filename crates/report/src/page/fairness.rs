@@ -42,6 +42,7 @@ fn attribute(page: &mut Markup, label: &str, view: &AttributeView) {
     page.text("p", &[], &about);
     view.note.iter().for_each(|note| page.text("p", &[("class", &"note")], note));
     groups(page, &view.groups);
+    view.binning().iter().for_each(|text| page.text("p", &[("class", &"note")], text));
     disparities(page, view);
     classes(page, view);
     view.thresholds.iter().for_each(|found| thresholds(page, found));
