@@ -38,6 +38,7 @@ pub mod grid;
 mod http;
 pub mod memory;
 mod process;
+mod reading;
 mod run;
 pub mod sources;
 
