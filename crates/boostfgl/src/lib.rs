@@ -41,6 +41,7 @@ mod process;
 mod reading;
 mod run;
 pub mod sources;
+pub mod tune;
 
 pub use boostfgl_data as datasets;
 pub use boostfgl_disk as disk;

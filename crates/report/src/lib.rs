@@ -57,9 +57,9 @@ mod view;
 pub use boostfgl_disk::{AtomicFile, write_atomic};
 pub use client_table::ClientTable;
 pub use comparison::{
-    Block, BlockRow, Cell, CellCost, CellRecord, CellStore, Comparison, ComparisonView, Contender,
-    CostSummary, Courses, Difference, Measured, MetricSummary, Metrics, Outcome, StoredCell,
-    Varied, VariedSettings,
+    Block, BlockRow, Cell, CellCost, CellRecord, CellStore, Chosen, Comparison, ComparisonView,
+    Contender, CostSummary, Courses, Difference, EqualBudget, Measured, MetricSummary, Metrics,
+    Outcome, StoredCell, Trial, Tuning, Varied, VariedSettings, trials_csv,
 };
 pub use details::{
     Budget, ClientSummary, MinorityUsed, Neighbours, RoundScores, SeedDetails, SplitOrigin,

@@ -21,5 +21,6 @@ mod reproduce;
 mod resume;
 mod run;
 mod serve;
+mod tune;
 mod vary;
 mod verdicts;
