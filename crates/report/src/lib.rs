@@ -48,6 +48,7 @@ mod partition_stats;
 mod predictions;
 mod results;
 mod rounds;
+mod stream;
 mod summary;
 mod table;
 mod text_table;
@@ -81,6 +82,7 @@ pub use results::{
     BINS, Cause, Detail, Hardest, NOT_RUN, OVER_BUDGET, Origin, Point, RATIOS, ResultRow, Results,
 };
 pub use rounds::{ClientRecord, Round, RoundRefusal, Rounds, RoundsWriter};
+pub use stream::{StreamKind, Streams};
 pub use summary::{Bytes, RunTotals, SeedSummary, Summary};
 pub use table::{Row, Style, Table};
 pub use view::{Depth, RunView, Settings, State};

@@ -39,7 +39,7 @@ mod rounds;
 mod runs;
 mod standalone;
 mod summary;
-mod tensorboard;
+pub(crate) mod tensorboard;
 
 pub use format::Format;
 #[cfg(feature = "png")]
