@@ -1,6 +1,6 @@
 //! The DATA of the command line: a catalogue name, a path, or `generate:PRESET`.
 
-use crate::Result;
+use crate::{Result, reading};
 use boostfgl_data::catalogue::{self, Dataset, Fetch, Located, Lookup};
 use boostfgl_data::readers;
 use boostfgl_graph::{Error, Graph, generator};
@@ -96,7 +96,9 @@ impl Data {
                 },
             )?),
             Self::Path(path) => {
-                let graph = readers::read(path, None)?;
+                let phase = format!("reading {}", path.display());
+                let graph =
+                    reading::watched(&phase, &[path], progress, || readers::read(path, None))?;
                 let name = path
                     .file_stem()
                     .map_or_else(|| graph.name().to_owned(), |s| s.to_string_lossy().into_owned());
@@ -114,7 +116,10 @@ impl Data {
                     }
                     (Err(error), _) => return Err(error.into()),
                 };
-                read_located(&located)
+                let files: Vec<&Path> =
+                    located.files.iter().map(|(path, _)| path.as_path()).collect();
+                let phase = format!("reading {}", dataset.name);
+                reading::watched(&phase, &files, progress, || read_located(&located))
             }
         }
     }

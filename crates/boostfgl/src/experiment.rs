@@ -32,6 +32,8 @@ pub struct Experiment {
 pub trait Progress {
     /// A seed begins.
     fn seed(&mut self, _index: usize, _of: usize, _seed: u64) {}
+    /// The graph is about to be divided for a seed.
+    fn dividing(&mut self, _seed: u64) {}
     /// The graph is divided for the seed: the client and role of each node, and its groups.
     fn divided(&mut self, _seed: u64, _partition: &Arc<Partition>, _groups: &Groups) {}
     /// Before the first round of a method that prepares: `done` of `of` steps are over.

@@ -39,8 +39,10 @@ mod http;
 pub mod memory;
 pub mod predict;
 mod process;
+mod reading;
 mod run;
 pub mod sources;
+pub mod tune;
 
 pub use boostfgl_data as datasets;
 pub use boostfgl_disk as disk;

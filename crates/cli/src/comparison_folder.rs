@@ -10,10 +10,13 @@ use std::path::{Path, PathBuf};
 
 /// Creates the folder, or finds that of an earlier comparison. By default it is `runs/KIND-DATA`.
 pub(crate) fn prepare(out: Option<&Path>, kind: &str, names: &[String]) -> Result<PathBuf> {
-    let folder = out.map(Path::to_path_buf).unwrap_or_else(|| {
-        let names: Vec<String> = names.iter().map(|name| name::folder(name)).collect();
-        Path::new("runs").join(format!("{kind}-{}", names.join("-")))
-    });
+    let folder = match out {
+        Some(out) => out.to_path_buf(),
+        None => {
+            let names: Vec<String> = names.iter().map(|name| name::folder(name)).collect();
+            Path::new("runs").join(format!("{kind}-{}", names.join("-")))
+        }
+    };
     if folder.exists() && !folder.join(CellStore::FOLDER).is_dir() {
         let first = folder.read_dir().and_then(|mut entries| entries.next().transpose());
         let first = first.map_err(|error| unusable(boostfgl::report::Error::io(&folder, error)))?;

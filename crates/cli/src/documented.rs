@@ -6,6 +6,7 @@ use boostfgl::datasets::catalogue::Lookup;
 use boostfgl::fairness::diagnostics::DiagnosticKind;
 use boostfgl::fairness::{FrameMetric, Grouping};
 use boostfgl::fed::{boost::Boost, methods};
+use boostfgl::report::StreamKind;
 use boostfgl::report::export::Format;
 use boostfgl::report::figure::Figure;
 use boostfgl::{Data, Layers, grid};
@@ -80,7 +81,7 @@ fn check_names(line: &str, matches: &ArgMatches) {
 type Exists = fn(&str) -> bool;
 
 /// The arguments that name something, each with the check of a value.
-const KNOWN: [(&str, Exists); 9] = [
+const KNOWN: [(&str, Exists); 12] = [
     ("method", |name| methods::find(name).is_ok()),
     ("methods", |list| grid::contenders(list, None).is_ok()),
     ("boost", |list| Boost::parse(list).is_ok()),
@@ -89,6 +90,9 @@ const KNOWN: [(&str, Exists); 9] = [
     ("figure", |name| name == "list" || name == "all" || Figure::named(name).is_some()),
     ("export", |list| Format::parse(list).is_ok()),
     ("set", |text| Layers::new().assignment(text).is_ok()),
+    ("stream", |list| StreamKind::parse(list).is_ok()),
+    ("vary", |text| grid::Axis::parse(text).is_ok()),
+    ("budget", |name| grid::BudgetKind::parse(name).is_ok()),
     ("data", |name| name == OWN_DATA || Data::named(name).is_ok()),
 ];
 

@@ -56,6 +56,14 @@ impl Progress for Rounds {
         }
     }
 
+    fn dividing(&mut self, seed: u64) {
+        if let Some(bar) = &self.bar {
+            bar.set_message(format!("seed {seed}  dividing the graph"));
+            // Drawn now: the next message may come after minutes.
+            bar.tick();
+        }
+    }
+
     fn preparing(&mut self, done: usize, of: usize) {
         let message = format!("seed {}  preparing, {done} of {of}", self.seed);
         match &self.bar {
@@ -108,32 +116,72 @@ impl Drop for Rounds {
     }
 }
 
-/// Shows a phase with a known share, such as a download or a generator.
+/// Shows a phase with a known share, such as a download, a file that is read or a generator.
 pub(crate) struct Phases {
     quiet: bool,
     bar: Option<ProgressBar>,
-    last: String,
+    phase: String,
+    /// When the phase began, and its share then.
+    begun: (Instant, f64),
+    last_line: Instant,
 }
 
 impl Phases {
     pub(crate) fn new(quiet: bool) -> Self {
         let bar = (!quiet && std::io::stderr().is_terminal()).then(|| {
             let bar = ProgressBar::new(1000);
-            let style = ProgressStyle::with_template("{msg:40} {bar:30} {percent}%");
+            let style = ProgressStyle::with_template("{prefix:40} {bar:30} {percent}%  {msg}");
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
             bar
         });
-        Self { quiet, bar, last: String::new() }
+        let now = Instant::now();
+        Self { quiet, bar, phase: String::new(), begun: (now, 0.0), last_line: now }
     }
 
     pub(crate) fn show(&mut self, phase: &str, share: f64) {
-        if let Some(bar) = &self.bar {
-            bar.set_message(phase.to_owned());
-            bar.set_position((share.clamp(0.0, 1.0) * 1000.0) as u64);
-        } else if !self.quiet && phase != self.last && phase.starts_with("fetching") {
-            output::print_stderr(phase);
+        let share = share.clamp(0.0, 1.0);
+        let is_new = phase != self.phase;
+        if is_new {
+            phase.clone_into(&mut self.phase);
+            self.begun = (Instant::now(), share);
         }
-        phase.clone_into(&mut self.last);
+        if self.quiet {
+            return;
+        }
+        if let Some(bar) = &self.bar {
+            bar.set_prefix(phase.to_owned());
+            bar.set_message(self.left(share));
+            bar.set_position((share * 1000.0) as u64);
+        } else if is_new && phase.starts_with("fetching") {
+            output::print_stderr(phase);
+        } else if self.last_line.elapsed() > LINE_PAUSE {
+            // In a log file: one line every ten seconds.
+            self.last_line = Instant::now();
+            let left = self.left(share);
+            output::print_stderr(&format!("{phase}: {:.0} %, {left}", 100.0 * share));
+        }
+    }
+
+    /// The remaining time of the phase, at its average speed so far.
+    fn left(&self, share: f64) -> String {
+        let (begun, from) = self.begun;
+        time_left(begun.elapsed(), (share - from) / (1.0 - from))
+    }
+}
+
+/// The time between two lines where there is no bar.
+const LINE_PAUSE: Duration = Duration::from_secs(10);
+
+/// The estimated remaining time, at the average speed so far.
+fn time_left(elapsed: Duration, share: f64) -> String {
+    if share.is_nan() || share <= 0.0 {
+        return "time left unknown".to_owned();
+    }
+    let left = elapsed.as_secs_f64() * (1.0 - share) / share;
+    match left.max(0.0) as u64 {
+        seconds @ 0..=99 => format!("{seconds} s left"),
+        seconds @ 100..=5999 => format!("{} min left", seconds.div_ceil(60)),
+        seconds => format!("{:.1} h left", seconds as f64 / 3600.0),
     }
 }
 
@@ -163,15 +211,7 @@ impl Cells {
 
     /// The estimated remaining time, at the average speed so far.
     fn left(&self) -> String {
-        if self.share <= 0.0 {
-            return "time left unknown".to_owned();
-        }
-        let left = self.begun.elapsed().as_secs_f64() * (1.0 - self.share) / self.share;
-        match left.max(0.0) as u64 {
-            seconds @ 0..=99 => format!("{seconds} s left"),
-            seconds @ 100..=5999 => format!("{} min left", seconds.div_ceil(60)),
-            seconds => format!("{:.1} h left", seconds as f64 / 3600.0),
-        }
+        time_left(self.begun.elapsed(), self.share)
     }
 
     fn line(&self, text: &str) {
@@ -230,5 +270,30 @@ impl Drop for Cells {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_left_follows_from_the_speed_so_far() {
+        let after = |seconds: u64, share: f64| time_left(Duration::from_secs(seconds), share);
+        assert_eq!(after(10, 0.25), "30 s left");
+        assert_eq!(after(60, 0.1), "9 min left");
+        assert_eq!(after(3600, 0.1), "9.0 h left");
+        assert_eq!(after(5, 1.0), "0 s left");
+        assert_eq!([after(5, 0.0), after(5, f64::NAN)], ["time left unknown"; 2]);
+    }
+
+    #[test]
+    fn a_phase_is_measured_from_the_share_that_it_began_with() {
+        let mut phases = Phases::new(true);
+        phases.show("reading", 0.0);
+        phases.show("rows", 0.5);
+        phases.begun.0 -= Duration::from_secs(10);
+        // Half of what was left when it began.
+        assert_eq!(phases.left(0.75), "10 s left");
     }
 }

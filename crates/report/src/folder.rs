@@ -64,6 +64,8 @@ impl RunFolder {
     pub const CLIENTS: &str = "clients";
     /// The folder of checkpoints.
     pub const CHECKPOINT: &str = "checkpoint";
+    /// The folder of streams, which have the rounds in other formats.
+    pub const STREAM: &str = "stream";
 
     /// The files with a checksum, in addition to the summary.
     const SUMMED: [&str; 9] = [
@@ -336,6 +338,7 @@ impl RunFolder {
             return;
         }
         let _ = disk::remove_dir_all(self.file(Self::CHECKPOINT));
+        let _ = disk::remove_dir_all(self.file(Self::STREAM));
         let _ = disk::remove_file(rounds);
         let _ = disk::remove_file(self.file(Self::CONFIG));
         let _ = disk::remove_dir(&self.path);
@@ -362,6 +365,9 @@ impl RunFolder {
         }
         if contains(names, Self::CHECKPOINT) && contains(names, Self::ROUNDS) {
             disk::remove_dir_all(self.file(Self::CHECKPOINT))?;
+        }
+        if contains(names, Self::STREAM) && contains(names, Self::ROUNDS) {
+            disk::remove_dir_all(self.file(Self::STREAM))?;
         }
         self.remove_clients()?;
         // The rounds are the last entry of `SUMMED` and removed last: they identify the folder of a

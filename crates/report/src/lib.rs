@@ -52,6 +52,7 @@ mod predictions;
 mod results;
 mod rounds;
 mod score_table;
+mod stream;
 mod summary;
 mod table;
 mod text_table;
@@ -61,9 +62,9 @@ mod view;
 pub use boostfgl_disk::{AtomicFile, write_atomic};
 pub use client_table::ClientTable;
 pub use comparison::{
-    Block, BlockRow, Cell, CellCost, CellRecord, CellStore, Comparison, ComparisonView, Contender,
-    CostSummary, Courses, Difference, Measured, MetricSummary, Metrics, Outcome, StoredCell,
-    Varied, VariedSettings,
+    Block, BlockRow, Cell, CellCost, CellRecord, CellStore, Chosen, Comparison, ComparisonView,
+    Contender, CostSummary, Courses, Difference, EqualBudget, Measured, MetricSummary, Metrics,
+    Outcome, StoredCell, Trial, Tuning, Varied, VariedSettings, trials_csv,
 };
 pub use details::{
     Budget, ClientSummary, MinorityUsed, Neighbours, RoundScores, SeedDetails, SplitOrigin,
@@ -88,6 +89,7 @@ pub use results::{
 };
 pub use rounds::{ClientRecord, Round, RoundRefusal, Rounds, RoundsWriter};
 pub use score_table::{ScoreFormat, ScoreTable};
+pub use stream::{StreamKind, Streams};
 pub use summary::{Bytes, RunTotals, SeedSummary, Summary};
 pub use table::{Row, Style, Table};
 pub use view::{Depth, RunView, Settings, State};

@@ -136,6 +136,20 @@ impl Axes {
         (Self(pairs), Self(divides))
     }
 
+    /// Refuses keys that make other partitions, splits or groups: settings are chosen for one task,
+    /// and these make another.
+    ///
+    /// # Errors
+    /// Names the first such key.
+    pub fn check_of_pairs(&self) -> Result<()> {
+        let Some(axis) = self.0.iter().find(|axis| axis.divides()) else { return Ok(()) };
+        let reason = format!(
+            "expected a key of training, found `{}`, with which every value is another task",
+            axis.key()
+        );
+        Err(Error::usage("--vary", reason, "`boostfgl compare --vary` shows its values apart."))
+    }
+
     /// Checks every value on its own, so that one message names all that are wrong.
     ///
     /// # Errors
@@ -153,6 +167,22 @@ impl Axes {
                 Err(Error::usage("--vary", all.join("; "), advice))
             }
         }
+    }
+
+    /// The number of combinations.
+    pub fn len(&self) -> usize {
+        self.0.iter().fold(1, |count: usize, axis| count.saturating_mul(axis.values.len()))
+    }
+
+    /// Combination number `at` of [`Axes::combinations`].
+    pub fn combination(&self, mut at: usize) -> Vec<Assignment> {
+        let mut settings = Vec::with_capacity(self.0.len());
+        for axis in self.0.iter().rev() {
+            settings.push(axis.values[at % axis.values.len()].clone());
+            at /= axis.values.len();
+        }
+        settings.reverse();
+        settings
     }
 
     /// Every combination of values, the last key changing fastest; one without settings if nothing
@@ -230,6 +260,8 @@ mod tests {
             ]
         );
         assert_eq!(Axes::default().combinations(), [Vec::new()]);
+        let by_number: Vec<_> = (0..axes.len()).map(|at| axes.combination(at)).collect();
+        assert_eq!(by_number, axes.combinations());
     }
 
     #[test]

@@ -89,7 +89,7 @@ impl Stacked {
         Self { method, boosts, settings: Vec::new() }
     }
 
-    pub(super) fn same(&self, other: &Self) -> bool {
+    pub(crate) fn same(&self, other: &Self) -> bool {
         self.method.name == other.method.name
             && self.boosts == other.boosts
             && self.settings == other.settings

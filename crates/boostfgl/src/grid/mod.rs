@@ -11,6 +11,7 @@
 
 mod axes;
 mod blocks;
+mod budget;
 mod contender;
 mod detail;
 pub mod identity;
@@ -19,9 +20,10 @@ mod schedule;
 pub use axes::{Axes, Axis, under};
 pub use blocks::Blocks;
 pub use boostfgl_report::{CellRecord, CellStore, StoredCell};
+pub use budget::{BudgetKind, CALIBRATION, Probing};
 pub use contender::{contenders, find};
 
-use crate::config::Assignment;
+use crate::config::{Assignment, Checked, Config};
 use crate::{Error, Experiment, Result, memory};
 use boostfgl_fairness::diagnostics::DiagnosticKind;
 use boostfgl_fed::boost::Boost;
@@ -282,6 +284,19 @@ impl Grid {
             "" => name.to_owned(),
             variant => format!("{name} ({variant})"),
         }
+    }
+
+    /// The rows: methods under settings.
+    pub fn stacked(&self) -> &[Stacked] {
+        &self.stacked
+    }
+
+    /// The configuration of a block and row.
+    ///
+    /// # Panics
+    /// If there is no such block or row.
+    pub fn config(&self, block: usize, row: usize) -> &Checked<Config> {
+        self.experiments[block][row].config()
     }
 
     /// Number of cells.

@@ -5,19 +5,24 @@ use crate::config::Config;
 use boostfgl_fairness::Evaluation;
 use boostfgl_fed::{Refusal, RoundRecord};
 use boostfgl_report::page::Report;
-use boostfgl_report::{Depth, Round, RoundRefusal, RoundsWriter, RunFolder, RunView, Summary};
+use boostfgl_report::{
+    Depth, Round, RoundRefusal, RoundsWriter, RunFolder, RunView, Streams, Summary,
+};
 
 /// Writes the results of a run into its folder. `summary.json` comes last: a folder that has one is
 /// complete.
 pub(crate) struct Recorder<'a> {
     folder: &'a RunFolder,
     rounds: RoundsWriter,
+    /// The same rounds in other formats, if that is switched on for the folder.
+    streams: Streams,
 }
 
 impl<'a> Recorder<'a> {
     pub(crate) fn start(folder: &'a RunFolder, config: &Config) -> Result<Self> {
         folder.write_atomic(RunFolder::CONFIG, config.to_toml().as_bytes())?;
-        Ok(Self { folder, rounds: folder.rounds()? })
+        let rounds = folder.rounds()?;
+        Ok(Self { folder, rounds, streams: Streams::start(folder)? })
     }
 
     /// The folder.
@@ -30,7 +35,7 @@ impl<'a> Recorder<'a> {
         let path = folder.file(RunFolder::ROUNDS);
         let rounds =
             if path.exists() { RoundsWriter::resume(path, lines)? } else { folder.rounds()? };
-        Ok(Self { folder, rounds })
+        Ok(Self { folder, rounds, streams: Streams::start(folder)? })
     }
 
     /// The number of lines of `rounds.jsonl`.
@@ -60,7 +65,7 @@ impl<'a> Recorder<'a> {
         record: &RoundRecord<'_>,
         evaluation: Option<&Evaluation>,
     ) -> Result<()> {
-        self.rounds.write(&Round {
+        let round = Round {
             seed,
             round: record.round,
             loss: record.loss,
@@ -71,14 +76,16 @@ impl<'a> Recorder<'a> {
             bytes_up: record.clients.iter().map(|c| c.bytes_up).sum(),
             bytes_down: record.clients.iter().map(|c| c.bytes_down).sum(),
             seconds: record.seconds,
-        })?;
-        Ok(())
+        };
+        self.rounds.write(&round)?;
+        Ok(self.streams.round(&round)?)
     }
 
     /// Removes the folder of a run that failed before its first round.
     pub(crate) fn abandon(self) {
-        let Self { folder, rounds } = self;
-        drop(rounds);
+        let Self { folder, rounds, streams } = self;
+        drop((rounds, streams));
+        let _ = boostfgl_disk::remove_dir_all(folder.file(RunFolder::STREAM));
         // An error of the removal is ignored: the error that ended the run is the one to report.
         for name in [RunFolder::ROUNDS, RunFolder::CONFIG] {
             let _ = boostfgl_disk::remove_file(folder.file(name));

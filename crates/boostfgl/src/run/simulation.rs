@@ -191,6 +191,7 @@ impl Trainable for Experiment {
         task: SeedTask,
         output: Output<'_, '_, Self>,
     ) -> Result<FinishedSeed<SeedRun>> {
+        output.progress.dividing(task.seed);
         let partition = Arc::new(self.partition(task.seed)?);
         train_seed(self, partition, task, output)
     }

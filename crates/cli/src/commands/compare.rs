@@ -4,7 +4,7 @@ use crate::args::{PrintFlags, ProtocolFlags, ResourceFlags};
 use crate::progress::Cells;
 use crate::{comparison_folder, output};
 use anyhow::Result;
-use boostfgl::grid::{self, Axes, Blocks, CellStore, GridOutcome, Resources};
+use boostfgl::grid::{self, Axes, Blocks, BudgetKind, CellStore, GridOutcome, Probing, Resources};
 use boostfgl::report::{RunFolder, Varied};
 use boostfgl::sources::Sources;
 use boostfgl::{Checked, Config, Error, Experiment, Grid};
@@ -35,6 +35,8 @@ use std::path::{Path, PathBuf};
 ///                                                             a curve over learning rates
 ///   boostfgl compare cora --methods fedavg --vary hidden=16,64 --vary backbone=gcn,sage
 ///                                                             a heat map of two keys
+///   boostfgl compare cora --methods fedavg,scaffold --budget bytes
+///                                                             the same traffic for both
 ///   boostfgl compare cora --format latex > table.tex          a table for a paper
 #[derive(Debug, Args)]
 #[command(
@@ -62,6 +64,15 @@ pub(crate) struct Compare {
     /// their own, since runs with other values of them are no pairs.
     #[arg(long, value_name = "KEY=VALUE,VALUE")]
     vary: Vec<String>,
+
+    /// Give every method the same rounds, bytes or cpu as --base has with its configured rounds
+    ///
+    /// Methods differ in rounds of their own, in what they send and in what they compute. rounds
+    /// counts those that a method adds; bytes follows from the exact payload of each method, in
+    /// both directions; cpu is measured once, and calibration.toml in the folder keeps the result,
+    /// so that the same command gives the same digits. The table says how many rounds each got.
+    #[arg(long, value_name = "rounds|bytes|cpu")]
+    budget: Option<String>,
 
     /// The method that the others are compared with [default: the first]
     #[arg(long, value_name = "METHOD")]
@@ -107,6 +118,7 @@ impl Compare {
         let pool = self.resources.pool()?;
         let configs = self.configs()?;
         let axes = Axes::parse(&self.vary)?;
+        let budget = self.budget.as_deref().map(BudgetKind::parse).transpose()?;
         axes.check(&configs[0])?;
         let keys = axes.keys();
         let (of_pairs, of_blocks) = axes.divided();
@@ -119,7 +131,8 @@ impl Compare {
         let Blocks { experiments, variants, settings } =
             pool.install(|| Blocks::new(&datasets, &of_blocks))?;
         // `examined` stores the curves of each cell, which the report shows.
-        let grid = pool.install(|| Grid::of_blocks(&experiments, variants, stacked))?.examined(&[]);
+        let mut grid =
+            pool.install(|| Grid::of_blocks(&experiments, variants, stacked))?.examined(&[]);
         let folder = comparison_folder::prepare(self.out.as_deref(), "compare", &names)?;
         comparison_folder::write_configs(&folder, &datasets)?;
         let store = CellStore::open(&folder).map_err(Error::from)?;
@@ -129,8 +142,16 @@ impl Compare {
             "finished cells are saved; the same command continues with the rest",
         );
         let mut progress = Cells::new(self.printing.quiet);
-        let mut outcome = grid.run(base, Resources { threads, memory }, &store, &mut progress)?;
+        let resources = Resources { threads, memory };
+        let mut equal = None;
+        if let Some(kind) = budget {
+            let probing = Probing { folder: &folder, store: &store, resources };
+            let (limited, budget) = grid.with_budget(kind, base, &probing, &mut progress)?;
+            (grid, equal) = (limited, Some(budget));
+        }
+        let mut outcome = grid.run(base, resources, &store, &mut progress)?;
         drop(progress);
+        outcome.comparison.budget = equal;
         if !keys.is_empty() {
             outcome.comparison = outcome.comparison.with_varied(Varied { keys, blocks: settings });
         }

@@ -15,3 +15,4 @@ pub(crate) mod reproduce;
 pub(crate) mod resume;
 pub(crate) mod run;
 pub(crate) mod serve;
+pub(crate) mod tune;

@@ -2,6 +2,7 @@
 
 use crate::args::{OutputFlags, PrintFlags, TrainingFlags};
 use crate::output;
+use crate::progress::Phases;
 use anyhow::Result;
 use boostfgl::clients::{TableFormat, check_free, export};
 use boostfgl::disk::Checksums;
@@ -73,10 +74,14 @@ impl Partition {
         let (_, graph) = self.training.protocol.data_flags.load(&config, self.printing.quiet)?;
         let experiment = Experiment::new(config, graph)?;
         let seeds = &experiment.config().seeds;
-        let drawn = seeds
-            .iter()
-            .map(|&seed| Ok((seed, experiment.partition(seed)?)))
-            .collect::<Result<Vec<_>, Error>>()?;
+        let mut phases = Phases::new(self.printing.quiet);
+        let mut drawn = Vec::with_capacity(seeds.len());
+        for (at, &seed) in seeds.iter().enumerate() {
+            let phase = format!("dividing {}", experiment.graph().name());
+            phases.show(&phase, at as f64 / seeds.len() as f64);
+            drawn.push((seed, experiment.partition(seed)?));
+        }
+        drop(phases);
         if let Some(path) = &self.output.out {
             let parts: Vec<_> = drawn.iter().map(|(seed, partition)| (*seed, partition)).collect();
             // Removed first: an old checksum must never describe a new partition.

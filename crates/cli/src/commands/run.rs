@@ -17,6 +17,7 @@ use boostfgl::fairness::diagnostics::DiagnosticKind;
 use boostfgl::report::page::Report;
 use boostfgl::report::{
     ClientTable, Depth, DiagnosisReport, DiagnosticsFile, FairnessTable, RunFolder, RunView,
+    StreamKind, Streams,
     Summary, Table, name, write_atomic,
 };
 use boostfgl::{Checked, CheckpointOptions, CheckpointSchedule, Config, Error, Experiment, Layers};
@@ -37,6 +38,7 @@ use std::path::{Path, PathBuf};
 ///   boostfgl run cora --method fedavg --name long --rounds 200
 ///                                                    named by you: runs/cora/long
 ///   boostfgl run cora --diagnostics gsd,epr          also measure where unfairness arises
+///   boostfgl run cora --stream tensorboard           curves for TensorBoard while it runs
 ///   boostfgl run --client-data north south           clients with their own graphs, a folder each
 #[derive(Debug, Default, Args)]
 #[command(verbatim_doc_comment)]
@@ -65,6 +67,12 @@ pub(crate) struct Run {
 
     #[arg(long, value_name = "LIST", help = DIAGNOSTICS_HELP, long_help = diagnostics_help())]
     diagnostics: Option<String>,
+
+    /// Also write every round, as it ends, for a tracker of experiments: tensorboard (event files in
+    /// stream/tensorboard of the run folder), jsonl (stream/history.jsonl, with _step and
+    /// _timestamp)
+    #[arg(long, value_name = "LIST")]
+    stream: Option<String>,
 
     #[command(flatten)]
     printing: PrintFlags,
@@ -118,6 +126,8 @@ impl Run {
         self.resources.limit()?;
         let pool = self.resources.pool()?;
         let pace = self.pace.pace()?;
+        let streams = self.stream.as_deref().map_or(Ok(Vec::new()), StreamKind::parse);
+        let streams = streams.map_err(Error::from)?;
         let diagnostics = self.diagnostics.as_deref().map_or(Ok(Vec::new()), parse_diagnostics)?;
         let layers = self.layers()?;
         let (config, sources) = layers.resolve()?;
@@ -135,6 +145,9 @@ impl Run {
             let experiment = base.with_method(method, own)?;
             let folder = self.folder(&experiment, together.as_deref())?;
             planned.push((experiment, folder));
+        }
+        for (_, folder) in &planned {
+            Streams::switch_on(folder, &streams).map_err(Error::from)?;
         }
         let runs = self.run_planned(&planned, together.as_deref(), pace, &pool)?;
         let report = write_report(&runs, together.as_deref())?;

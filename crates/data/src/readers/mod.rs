@@ -14,6 +14,7 @@
 //! really hold.
 
 pub(crate) mod budget;
+mod counted;
 pub mod csv_tables;
 mod dtype;
 pub mod flat_npz;
@@ -38,6 +39,7 @@ use std::path::{Path, PathBuf};
 
 use boostfgl_graph::{Error, Graph, Result};
 
+pub use self::counted::bytes_read;
 use self::foreign::Container;
 
 /// The description of a format; each reader has one as `READER`.

@@ -7,13 +7,14 @@ use std::path::Path;
 use boostfgl_graph::{Error, GroupColumn, Problems, Result};
 use csv::{StringRecord, Trim};
 
+use super::counted::Counted;
 use super::npz::from_io;
 use super::text::{malformed, quoted};
 
 /// A table with a header, of which one row is in memory at a time.
 pub(super) struct Table<'a> {
     pub(super) path: &'a Path,
-    reader: csv::Reader<File>,
+    reader: csv::Reader<Counted<File>>,
     pub(super) header: Vec<String>,
     row: StringRecord,
 }
@@ -22,7 +23,8 @@ impl<'a> Table<'a> {
     pub(super) fn open(path: &'a Path) -> Result<Self> {
         let file = File::open(path).map_err(|e| Error::io(path, e))?;
         // Rows of another length are refused below, with a message that says which.
-        let mut reader = csv::ReaderBuilder::new().flexible(true).trim(Trim::All).from_reader(file);
+        let mut reader =
+            csv::ReaderBuilder::new().flexible(true).trim(Trim::All).from_reader(Counted(file));
         let header = reader.headers().map_err(|e| unreadable(path, &e))?;
         let header: Vec<String> =
             header.iter().map(|name| name.trim_start_matches('\u{feff}').to_owned()).collect();

@@ -11,6 +11,7 @@ use boostfgl_graph::{Error, Result};
 use flate2::read::MultiGzDecoder;
 
 use super::budget::Budget;
+use super::counted::Counted;
 use super::npz::from_io;
 
 /// The lines of a file; only one is in memory at a time.
@@ -27,7 +28,7 @@ impl Lines<'static> {
     /// Opens a plain text file.
     pub(super) fn open(path: &Path) -> Result<Self> {
         let file = File::open(path).map_err(|e| Error::io(path, e))?;
-        let reader = Box::new(BufReader::new(file));
+        let reader = Box::new(BufReader::new(Counted(file)));
         Ok(Self { path: path.to_path_buf(), budget: None, reader, line: Vec::new(), number: 0 })
     }
 }
@@ -37,7 +38,7 @@ impl<'a> Lines<'a> {
     pub(super) fn unpack(path: &Path, budget: &'a Budget) -> Result<Self> {
         let file = File::open(path).map_err(|e| Error::io(path, e))?;
         budget.admit(file.metadata().map_err(|e| Error::io(path, e))?.len());
-        let reader = Box::new(BufReader::new(MultiGzDecoder::new(file)));
+        let reader = Box::new(BufReader::new(MultiGzDecoder::new(Counted(file))));
         Ok(Self {
             path: path.to_path_buf(),
             budget: Some(budget),

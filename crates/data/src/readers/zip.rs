@@ -16,9 +16,11 @@ use std::path::Path;
 use flate2::Crc;
 use flate2::bufread::DeflateDecoder;
 
+use super::counted::Counted;
+
 /// An open archive and its table of contents.
 pub(crate) struct Archive {
-    file: BufReader<File>,
+    file: BufReader<Counted<File>>,
     length: u64,
     entries: Vec<Contents>,
     /// The position of each name in the table of contents.
@@ -50,7 +52,7 @@ impl Archive {
 
     /// Reads the table of contents of a file.
     pub(crate) fn new(file: File) -> io::Result<Self> {
-        let mut file = BufReader::new(file);
+        let mut file = BufReader::new(Counted(file));
         let length = file.seek(SeekFrom::End(0))?;
         let directory = find_directory(&mut file, length)?;
         let entries = read_directory(&directory, length)?;
@@ -141,7 +143,7 @@ impl Read for Entry<'_> {
 }
 
 /// Finds the table of contents by the record at the end of the file and returns its bytes.
-fn find_directory(file: &mut BufReader<File>, length: u64) -> io::Result<Vec<u8>> {
+fn find_directory(file: &mut BufReader<Counted<File>>, length: u64) -> io::Result<Vec<u8>> {
     // The end record is followed by a comment of at most 64 KiB and preceded, in zip64, by a
     // 20-byte locator.
     let tail_at = length.saturating_sub((END_RECORD + LOCATOR + usize::from(u16::MAX)) as u64);
@@ -174,7 +176,7 @@ fn is_end_record(rest: &[u8]) -> bool {
 }
 
 /// Up to `count` bytes from `start`; the caller has compared `count` with the length of the file.
-fn read_at(file: &mut BufReader<File>, start: u64, count: u64) -> io::Result<Vec<u8>> {
+fn read_at(file: &mut BufReader<Counted<File>>, start: u64, count: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.seek(SeekFrom::Start(start))?;
     file.take(count).read_to_end(&mut bytes)?;

@@ -41,14 +41,15 @@ impl Levels {
             .iter()
             .map(|(name, levels)| (&name[..], levels.iter().map(|values| spread(values)).collect()))
             .collect();
+        let drawn = raised(&curves);
         let mut drawing = Markup::default();
         let names: Vec<&str> = curves.iter().map(|(name, _)| *name).collect();
         let area = PlotArea::below(legend(&mut drawing, &names, 64.0, 0), HEIGHT);
-        let all = curves.iter().flat_map(|(_, spreads)| spreads).flatten().copied();
+        let all = drawn.iter().flat_map(|(_, spreads)| spreads).flatten().copied();
         let ys = Scale::over(all, area.bottom, area.top).rounded(5);
         area.grid(&mut drawing, ys);
         self.draw_axis(&mut drawing, area);
-        for (series, (name, spreads)) in curves.iter().enumerate() {
+        for (series, (name, spreads)) in drawn.iter().enumerate() {
             let points: Vec<(f64, &Spread)> = spreads
                 .iter()
                 .enumerate()
@@ -154,6 +155,20 @@ fn spread(values: &[f64]) -> Spread {
     [mean, mean - std, mean + std]
 }
 
+/// The curves as they are drawn: a spread around small numbers does not reach below zero where the
+/// numbers cannot.
+fn raised<'a>(curves: &[(&'a str, Vec<Spread>)]) -> Vec<(&'a str, Vec<Spread>)> {
+    let negative = curves.iter().flat_map(|(_, spreads)| spreads).any(|spread| spread[0] < 0.0);
+    let mut raised = curves.to_vec();
+    if !negative {
+        for [_, low, _] in raised.iter_mut().flat_map(|(_, spreads)| spreads) {
+            // The other order would turn a missing value into 0.
+            *low = if *low < 0.0 { 0.0 } else { *low };
+        }
+    }
+    raised
+}
+
 /// The SVG coordinates of one entry of the spreads.
 fn along(points: &[(f64, &Spread)], entry: usize, ys: Scale) -> Vec<String> {
     points
@@ -193,6 +208,15 @@ mod tests {
         assert_eq!(chart.svg.matches("<polyline").count(), 1, "the gap of c joins nothing");
         assert_eq!(chart.rows[1], ["0.01", "61", "59.586", "62.414", "–", "–", "–"]);
         assert!(!chart.svg.contains("NaN") && !Levels::default().chart().svg.contains("NaN"));
+    }
+
+    #[test]
+    fn a_band_stays_above_zero_where_the_numbers_do() {
+        let mut levels = levels(true);
+        levels.curves[0].1[0] = vec![0.0, 4.0];
+        let chart = levels.chart();
+        assert_eq!(chart.rows[0][2], "-0.82843", "the table has the number");
+        assert!(!chart.svg.contains("(-"), "{}", chart.svg);
     }
 
     #[test]

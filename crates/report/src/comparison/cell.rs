@@ -74,6 +74,17 @@ pub struct CellCost {
     pub peak_rss_mib: Option<f64>,
 }
 
+impl Outcome {
+    /// The outcome in a word.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Done(_) => "done",
+            Self::Failed { .. } => "failed",
+            Self::OverBudget { .. } => "over-budget",
+        }
+    }
+}
+
 impl Cell {
     /// Its measurements, if it ran.
     pub fn measured(&self) -> Option<&Measured> {

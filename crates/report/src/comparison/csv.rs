@@ -1,7 +1,7 @@
 //! A comparison for spreadsheets and other programs.
 
 use super::analysis::{metrics, values};
-use super::{Block, Comparison, Outcome};
+use super::{Block, Comparison};
 use crate::text_table::csv_line;
 
 impl Comparison {
@@ -23,7 +23,7 @@ impl Comparison {
                             column.key.to_owned(),
                             column.unit.to_owned(),
                             cell.seed.to_string(),
-                            state(&cell.outcome).to_owned(),
+                            cell.outcome.word().to_owned(),
                             number(value),
                         ]));
                     }
@@ -83,15 +83,6 @@ impl Comparison {
                 ]));
             }
         }
-    }
-}
-
-/// The outcome of a cell in a word.
-pub(crate) fn state(outcome: &Outcome) -> &'static str {
-    match outcome {
-        Outcome::Done(_) => "done",
-        Outcome::Failed { .. } => "failed",
-        Outcome::OverBudget { .. } => "over-budget",
     }
 }
 

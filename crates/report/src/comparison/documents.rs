@@ -16,6 +16,7 @@ impl Comparison {
         for block in &self.datasets {
             let tables = [
                 Some(self.scores(block)),
+                self.choices(block),
                 self.other_round(block),
                 Some(self.differences(block)),
                 Some(self.costs(block)),
@@ -41,7 +42,7 @@ impl Comparison {
         for block in &self.datasets {
             text.push_str(&section("##", &self.scores(block)));
             text.push_str(&markdown_notes(block));
-            if let Some(table) = self.other_round(block) {
+            for table in self.choices(block).into_iter().chain(self.other_round(block)) {
                 text.push_str(&section("###", &table));
             }
             text.push_str(&section("###", &self.differences(block)));
@@ -70,7 +71,7 @@ impl Comparison {
             text.push_str(
                 &scores.latex(&format!("{}: {over}; best in bold, second underlined.", block.name)),
             );
-            let other = self.other_round(block);
+            let other = self.choices(block).into_iter().chain(self.other_round(block));
             for table in other.into_iter().chain([self.differences(block), self.costs(block)]) {
                 text.push_str(&table.latex(&format!("{}.", table.title)));
             }
@@ -92,6 +93,7 @@ impl Comparison {
              pairs."
                 .to_owned(),
         ];
+        notes.extend(self.budget_notes());
         if !self.varied.is_none() {
             notes.push(format!(
                 "Varied: {}. Every value is a row; a method that a key has no effect on has one row.",

@@ -15,9 +15,11 @@ mod cell;
 mod cells;
 mod csv;
 mod documents;
+mod equal;
 mod from_results;
 mod grid;
 mod tables;
+mod tuned;
 mod varied;
 mod view;
 
@@ -25,8 +27,9 @@ pub use analysis::{Block, BlockRow, CostSummary, Difference, MetricSummary};
 pub(crate) use analysis::{apart, metrics};
 pub use cell::{Cell, CellCost, Measured, Outcome};
 pub use cells::{CellRecord, CellStore, StoredCell};
-pub(crate) use csv::state;
+pub use equal::EqualBudget;
 pub use grid::Metrics;
+pub use tuned::{Chosen, Trial, Tuning, trials_csv};
 pub(crate) use varied::Spot;
 pub use varied::{Varied, VariedSettings};
 pub use view::{ComparisonView, Courses};
@@ -73,6 +76,12 @@ pub struct Comparison {
     /// What was varied; left out where nothing was.
     #[serde(default, skip_serializing_if = "Varied::is_none")]
     pub varied: Varied,
+    /// The search that chose the settings; left out without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tuning: Option<Tuning>,
+    /// The budget that all methods have the same of; left out where rounds are as configured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<EqualBudget>,
     /// All pairs of dataset and seed together, if there are several datasets.
     pub pooled: Option<Block>,
 }
@@ -122,6 +131,8 @@ impl Comparison {
             seeds,
             datasets: blocks,
             varied: Varied::default(),
+            tuning: None,
+            budget: None,
             // The cells are stored with their datasets already.
             pooled: pooled.map(Block::without_cells),
             methods,

@@ -2,7 +2,6 @@
 
 use super::Parts;
 use super::records::{Column, Records, column, readings};
-use crate::comparison::state;
 use crate::{Block, BlockRow, Cell, ComparisonView, Contender, Measured, MetricSummary, Point};
 use boostfgl_fairness::{HEADLINES, Reading};
 
@@ -73,7 +72,7 @@ pub(super) fn cells<'a>(all: &'a [Named<'a>]) -> Parts<'a> {
     let mut columns = keys(rows.iter().map(|(place, _)| *place));
     columns.push(Column::seed("seed", rows.iter().map(|(_, cell)| Some(cell.seed))).required());
     columns.push(
-        Column::text("state", rows.iter().map(|(_, cell)| Some(state(&cell.outcome)))).required(),
+        Column::text("state", rows.iter().map(|(_, cell)| Some(cell.outcome.word()))).required(),
     );
     for (headline, reading) in readings() {
         let values = measured.iter().map(|found| (*found)?.scores.0.get(headline).get(reading));

@@ -40,7 +40,7 @@ mod runs;
 pub(crate) mod scores;
 mod standalone;
 mod summary;
-mod tensorboard;
+pub(crate) mod tensorboard;
 
 pub use format::Format;
 #[cfg(feature = "png")]

@@ -35,6 +35,7 @@ pub(super) fn section(runs: &RunGroup) -> Option<String> {
     if !budgets.is_empty() {
         facts.push(("Rounds × epochs".to_owned(), budgets.join(", ")));
     }
+    facts.extend(runs.remarks.iter().cloned());
     if facts.is_empty() {
         return None;
     }

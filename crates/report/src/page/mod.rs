@@ -113,9 +113,11 @@ impl Report {
     /// kept.
     pub fn compare(&mut self, comparison: Comparison, curves: &[(String, Vec<Curve>)]) {
         self.varied.extend(varied::charts(&comparison));
+        let remarks: Vec<_> =
+            (0..comparison.datasets.len()).map(|at| comparison.remarks(at)).collect();
         let Comparison { base, seeds, methods, datasets, pooled, program, .. } = comparison;
         self.pooled.extend(pooled.map(|block| (block, base.clone())));
-        for block in datasets {
+        for (block, remarks) in datasets.into_iter().zip(remarks) {
             let curves = curves
                 .iter()
                 .find(|(name, _)| *name == block.name)
@@ -128,7 +130,7 @@ impl Report {
                 &program,
                 curves.unwrap_or_default(),
             );
-            self.run_groups.push(runs);
+            self.run_groups.push(runs.with_remarks(remarks));
         }
     }
 
@@ -160,7 +162,7 @@ impl Report {
             groups => {
                 let mut names: Vec<&str> = groups.iter().map(|runs| &runs.dataset[..]).collect();
                 names.dedup();
-                format!("{} on {}", groups[0].labels().join(", "), names.join(", "))
+                format!("{} on {}", groups[0].named, names.join(", "))
             }
         }
     }

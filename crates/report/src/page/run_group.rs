@@ -21,6 +21,9 @@ pub struct RunGroup {
     pub(super) views: Vec<RunView>,
     /// The label of each run.
     labels: Vec<String>,
+    /// What is compared, for the title of the page: the labels, or the methods alone where keys
+    /// were varied.
+    pub(super) named: String,
     /// The settings in which the runs differ, apart from what methods differ in anyway.
     pub(super) differing: Vec<Differing>,
     /// The scores by group of nodes of each run, if predictions were kept.
@@ -33,6 +36,8 @@ pub struct RunGroup {
     pub(super) curves: Vec<Curve>,
     /// Groups of fewer counted test nodes are shown, but not ranked.
     pub(super) min_group: usize,
+    /// What was chosen for the methods and the rounds that they got, if a comparison decided it.
+    pub(super) remarks: Vec<(String, String)>,
     /// Facts for the last section that no run holds.
     pub(super) facts: Vec<(String, String)>,
 }
@@ -88,6 +93,7 @@ impl RunGroup {
     fn of_runs(dataset: String, views: Vec<RunView>, protocol: Vec<String>) -> Self {
         let differing = pairing::differing(&views);
         let labels = labels(&views, &differing);
+        let named = labels.join(", ");
         let group_scores = views.iter().map(GroupScores::of).collect();
         let block = block(&dataset, &views, &labels);
         let curves =
@@ -101,12 +107,14 @@ impl RunGroup {
             protocol,
             views,
             labels,
+            named,
             differing,
             group_scores,
             block,
             base,
             curves,
             min_group,
+            remarks: Vec::new(),
             facts: Vec::new(),
         }
     }
@@ -135,14 +143,20 @@ impl RunGroup {
             protocol: Vec::new(),
             views: Vec::new(),
             labels: block.rows.iter().map(|row| row.label.clone()).collect(),
+            named: methods_named(methods),
             differing: Vec::new(),
             group_scores: Vec::new(),
             block: Some(block),
             base: base.to_owned(),
             curves,
             min_group: MIN_GROUP,
+            remarks: Vec::new(),
             facts: facts.map(|(key, value)| (key.to_owned(), value)).to_vec(),
         }
+    }
+
+    pub(super) fn with_remarks(self, remarks: Vec<(String, String)>) -> Self {
+        Self { remarks, ..self }
     }
 
     /// The label of each method or run.
@@ -172,6 +186,21 @@ impl RunGroup {
             if self.protocol.is_empty() { "–".to_owned() } else { self.protocol.join(", ") };
         vec![self.dataset.clone(), self.labels.join(", "), protocol]
     }
+}
+
+/// The methods of a comparison in a list; those of which keys were varied once.
+fn methods_named(methods: &[Contender]) -> String {
+    let mut names: Vec<String> = Vec::new();
+    for method in methods {
+        let name = match method.settings.is_empty() {
+            true => method.label.clone(),
+            false => name::label(&method.method, &method.boost),
+        };
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names.join(", ")
 }
 
 /// A distinct label for every run: the name that the user gave, or the method and the settings in

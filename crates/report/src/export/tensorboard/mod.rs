@@ -1,7 +1,10 @@
 //! Curves for TensorBoard: an event file per run and seed.
 
 mod event;
+mod live;
 mod record;
+
+pub(crate) use live::LiveEvents;
 
 use super::comparisons::{Named, cell_curves};
 use super::records::readings;
@@ -122,7 +125,7 @@ fn events_of(
 }
 
 /// The scalars of a round that were measured.
-fn scalars(round: &Round) -> Vec<(String, f64)> {
+pub(crate) fn scalars(round: &Round) -> Vec<(String, f64)> {
     let mut all = vec![
         ("loss".to_owned(), Some(round.loss)),
         ("accuracy/validation".to_owned(), round.val_accuracy),
