@@ -27,10 +27,11 @@ def tensor(key):
 n = len(graph["y"])
 h = graph["x"].astype(float) if "x" in graph else np.zeros(graph["x_shape"])
 if "x_indptr" in graph:
-    h[np.repeat(np.arange(n), np.diff(graph["x_indptr"])), graph["x_indices"]] = graph["x_data"]
+    rows = np.repeat(np.arange(n), np.diff(graph["x_indptr"].astype(int)))
+    h[rows, graph["x_indices"].astype(int)] = graph["x_data"]
 if f"{name}.features.shift" in header:
     h = (h - tensor("features.shift")) / tensor("features.scale")
-u, v = np.concatenate([graph["edge_index"], graph["edge_index"][::-1]], axis=1)
+u, v = np.concatenate([graph["edge_index"], graph["edge_index"][::-1]], axis=1).astype(int)
 root = np.sqrt(1 + np.bincount(v, minlength=n))[:, None]
 for layer in range(1, int(about["layers"]) + 1):
     z = h @ tensor(f"layer{layer}.weight") / root

@@ -43,14 +43,14 @@ n = len(graph["y"])
 if "x" in graph:
     x = torch.tensor(graph["x"])
 else:
-    csr = [torch.tensor(graph[f"x_{part}"]) for part in ("indptr", "indices", "data")]
-    x = torch.sparse_csr_tensor(*csr, size=tuple(graph["x_shape"])).to_dense()
-edges = torch.tensor(graph["edge_index"]).long()
+    x, counts = torch.zeros(*graph["x_shape"]), np.diff(graph["x_indptr"].astype(int))
+    x[np.repeat(np.arange(n), counts), graph["x_indices"].astype(int)] = torch.tensor(graph["x_data"])
+edges = torch.tensor(graph["edge_index"].astype(int))
 assert "edge_weight" not in graph and not np.any(graph.get("directed", 0))
 edges = torch.cat([edges, edges.flip(0), torch.arange(n).repeat(2, 1)], 1)
 degree = torch.bincount(edges[1], minlength=n).float()
 weights = 1 / torch.sqrt(degree[edges[0]] * degree[edges[1]])
-p = torch.sparse_coo_tensor(edges.flip(0), weights, (n, n))
+p = torch.sparse_coo_tensor(edges.flip(0), weights, (n, n), check_invariants=True)
 with torch.no_grad():
     logits = network(x.float(), p)
 names = ",".join(json.loads(about["classes"]))

@@ -176,7 +176,13 @@ fn only_runs_that_need_it_have_a_state() {
     let place = tempfile::tempdir().unwrap();
     for method in METHODS {
         let folder = place.path().join(method.name);
-        run(&folder, config(method.name, |config| config.boosts = Some(Vec::new())));
+        run(
+            &folder,
+            config(method.name, |config| {
+                config.boosts = Some(Vec::new());
+                config.seeds = vec![3];
+            }),
+        );
         let needs = ["fedsage-plus", "adafgl"].contains(&method.name);
         assert_eq!(folder.join(RunFolder::STATE).exists(), needs, "{}", method.name);
         let file = ModelFile::open(folder.join(RunFolder::MODEL)).unwrap();

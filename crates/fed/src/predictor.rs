@@ -173,6 +173,18 @@ impl<T: Real> Federation<T> {
         Ok(global)
     }
 
+    /// Puts the nodes that clients have generated before their states, once all rounds are done:
+    /// they are large, and do not change in the rounds.
+    pub(crate) fn add_graphs(&self, predictors: &mut Predictors<T>) -> Result<()> {
+        let clients = self.clients.iter().zip(&mut predictors.states);
+        for (client, state) in clients.filter(|(_, state)| !state.is_empty()) {
+            let mut whole = client.trainer().saved_graph()?;
+            whole.append(state);
+            *state = whole;
+        }
+        Ok(())
+    }
+
     /// What the clients predict with after an evaluation.
     pub(crate) fn predictors(&mut self) -> Result<Predictors<T>> {
         let Self { clients, server, .. } = self;

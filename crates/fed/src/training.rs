@@ -160,7 +160,12 @@ impl<T: Real> Training<T> {
         if let (Some(evaluation), Some(predictions)) = (evaluation, predictions) {
             self.record(round, evaluation, predictions)?;
         }
-        Ok(())
+        match &mut self.reported {
+            Some(reported) if round == rounds => {
+                self.federation.add_graphs(&mut reported.predictors)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The predicted class of every node of the global graph, from those of the clients.

@@ -44,15 +44,12 @@ pub enum ScoreFormat {
 }
 
 impl ScoreFormat {
-    /// The format of that name.
-    ///
-    /// # Errors
-    /// If there is none.
-    pub fn from_name(name: &str) -> Result<Self> {
+    /// The format of that name, if there is one.
+    pub fn from_name(name: &str) -> Option<Self> {
         match name {
-            "csv" => Ok(Self::Csv),
-            "parquet" => Ok(Self::Parquet),
-            _ => Err(Error::unknown("format", name, &["csv", "parquet"])),
+            "csv" => Some(Self::Csv),
+            "parquet" => Some(Self::Parquet),
+            _ => None,
         }
     }
 
@@ -76,6 +73,13 @@ impl ScoreTable<'_> {
     /// # Errors
     /// If `to` refuses.
     pub fn write_csv(&self, to: impl io::Write) -> io::Result<()> {
+        self.rows(to).map_err(|error| match error.into_kind() {
+            csv::ErrorKind::Io(source) => source,
+            other => io::Error::other(format!("{other:?}")),
+        })
+    }
+
+    fn rows(&self, to: impl io::Write) -> csv::Result<()> {
         let mut rows = csv::Writer::from_writer(to);
         let mut header: Vec<String> = ["node", "prediction", "probability"].map(Into::into).into();
         header.extend(self.classes.iter().map(|class| format!("p:{class}")));
@@ -95,7 +99,7 @@ impl ScoreTable<'_> {
             }
             rows.write_record(None::<&[u8]>)?;
         }
-        rows.flush()
+        Ok(rows.flush()?)
     }
 
     /// Writes the table to a file, which appears under its name when it is complete.

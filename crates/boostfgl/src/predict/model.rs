@@ -9,7 +9,7 @@ use std::path::Path;
 /// What predicts: a finished run, or a file of models alone.
 pub enum Model {
     /// The folder of a finished run.
-    Run(FinishedRun),
+    Run(Box<FinishedRun>),
     /// A file of models.
     File(ModelFile),
 }
@@ -40,7 +40,7 @@ impl Model {
     /// If there is neither, the run is not finished, or the file is no model.
     pub fn open(path: &Path) -> Result<Self> {
         if path.is_dir() {
-            return Ok(Self::Run(FinishedRun::open(path)?));
+            return Ok(Self::Run(Box::new(FinishedRun::open(path)?)));
         }
         Ok(Self::File(ModelFile::open(path)?))
     }
@@ -51,7 +51,7 @@ impl Model {
     /// If this is a model file: it has no data.
     pub fn run(self) -> Result<FinishedRun> {
         match self {
-            Self::Run(run) => Ok(run),
+            Self::Run(run) => Ok(*run),
             Self::File(file) => {
                 let reason = "expected the data to predict for, found a model file alone";
                 let advice = "Name the data: `boostfgl predict MODEL DATA`, or give the run folder \

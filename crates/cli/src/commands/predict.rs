@@ -124,7 +124,10 @@ impl Predict {
     /// The format of the table.
     fn format(&self) -> Result<ScoreFormat> {
         let format = match (&self.format, &self.to) {
-            (Some(name), _) => ScoreFormat::from_name(name).map_err(Error::from)?,
+            (Some(name), _) => ScoreFormat::from_name(name).ok_or_else(|| {
+                let reason = format!("expected csv or parquet, found `{name}`");
+                Error::usage("--format", reason, "Leave it out to write by the ending of --to.")
+            })?,
             (None, Some(to)) => ScoreFormat::of_file(to),
             (None, None) => ScoreFormat::Csv,
         };

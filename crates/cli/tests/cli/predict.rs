@@ -149,7 +149,10 @@ fn a_wrong_request_is_refused_with_what_was_expected() {
         ),
         ("predict run --nodes ids.txt", "found `2708` in line 2"),
         ("predict run --format parquet", "expected --to FILE"),
-        ("predict run --format xlsx --to a.xlsx", "unknown format `xlsx`"),
+        (
+            "predict run --format xlsx --to a.xlsx",
+            "--format: expected csv or parquet, found `xlsx`",
+        ),
         ("predict run --logits", "DATA"),
     ] {
         place.refused_with(arguments, &[wanted]);

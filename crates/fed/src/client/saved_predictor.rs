@@ -22,8 +22,8 @@ impl<T: Real> Trainer<T> {
         parts.into_iter().filter(|(_, is_part)| *is_part).map(|(beyond, _)| beyond).collect()
     }
 
-    /// The same with all that is needed to predict again, after the evaluation of `model`, or of the
-    /// client's own.
+    /// The same with what is needed to predict again, after the evaluation of `model`, or of the
+    /// client's own. The graph is left out.
     pub(crate) fn predictor(&mut self, model: Option<&Params<T>>) -> Result<Predictor<T>> {
         let beyond = self.beyond();
         let own = Arc::clone(&self.local);
@@ -31,11 +31,16 @@ impl<T: Real> Trainer<T> {
         let stateful = [Beyond::Generated, Beyond::Boosted, Beyond::Modules];
         let mut state = Vec::new();
         if stateful.iter().any(|part| beyond.contains(part)) {
-            let mut visitor = StateVisitor::saving(&mut state);
-            self.visit_graph(&mut visitor).map_err(Error::State)?;
-            self.visit_predictor(&mut visitor).map_err(Error::State)?;
+            self.visit_predictor(&mut StateVisitor::saving(&mut state)).map_err(Error::State)?;
         }
         Ok(Predictor { beyond, deployed, state })
+    }
+
+    /// The nodes that the method has generated, as the beginning of a state.
+    pub(crate) fn saved_graph(&self) -> Result<Vec<u8>> {
+        let mut state = Vec::new();
+        self.visit_graph(&mut StateVisitor::saving(&mut state)).map_err(Error::State)?;
+        Ok(state)
     }
 
     /// Saves or restores what predictions on the client's graph depend on.
