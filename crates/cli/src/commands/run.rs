@@ -17,8 +17,7 @@ use boostfgl::fairness::diagnostics::DiagnosticKind;
 use boostfgl::report::page::Report;
 use boostfgl::report::{
     ClientTable, Depth, DiagnosisReport, DiagnosticsFile, FairnessTable, RunFolder, RunView,
-    StreamKind, Streams,
-    Summary, Table, name, write_atomic,
+    StreamKind, Streams, Summary, Table, name, write_atomic,
 };
 use boostfgl::{Checked, CheckpointOptions, CheckpointSchedule, Config, Error, Experiment, Layers};
 use clap::Args;
