@@ -199,7 +199,7 @@ fn only_runs_that_need_it_have_a_state() {
 /// What a model predicts for a graph.
 fn predicted(path: &Path, client: Option<&str>, graph: Graph) -> Result<NodePredictions, Error> {
     let chosen = Model::open(path)?.choose(&Which { seed: Some(3), client })?;
-    on_graph(&chosen.file, chosen.name, graph)
+    on_graph(&chosen, graph)
 }
 
 /// Without edges between clients, a run is one model on one graph: with all nodes at one client
@@ -387,7 +387,7 @@ fn clients_seeds_and_models_that_do_not_exist_are_named() {
     run(&modules, config("adafgl", |_| {}));
     let error = |path: &Path, seed, client| {
         let chosen = Model::open(path).and_then(|model| model.choose(&Which { seed, client }));
-        let found = chosen.and_then(|chosen| on_graph(&chosen.file, chosen.name, graph()));
+        let found = chosen.and_then(|chosen| on_graph(&chosen, graph()));
         found.unwrap_err().to_string()
     };
     assert_eq!(

@@ -264,16 +264,10 @@ impl<T: Real> LocalData<T> {
     }
 }
 
-/// The preparation of a client's features by itself: on its training nodes, or on all nodes if it
-/// has none, since features are no labels.
+/// The preparation of a client's features by itself.
 fn fit(client: &ClientGraph) -> Option<FittedPreparation> {
     let preparation = client.graph.preparation()?;
-    let mut nodes = client.training_nodes();
-    if nodes.is_empty() {
-        nodes = (0..client.graph.len() as u32).collect();
-    }
-    let moments = preparation.moments(client.graph.features(), nodes);
-    Some(FittedPreparation::new(preparation, &moments))
+    Some(preparation.fit(client.graph.features(), &client.training_nodes()))
 }
 
 /// The inputs of a graph with its features prepared.

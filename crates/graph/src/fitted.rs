@@ -39,6 +39,16 @@ pub struct FittedPreparation {
 }
 
 impl Preparation {
+    /// The preparation fitted on these training nodes, or on all nodes if there are none: features
+    /// are no labels.
+    pub fn fit(&self, features: &Features, training: &[u32]) -> FittedPreparation {
+        let moments = match training {
+            [] => self.moments(features, 0..features.rows() as u32),
+            nodes => self.moments(features, nodes.iter().copied()),
+        };
+        FittedPreparation::new(self, &moments)
+    }
+
     /// The moments of every column over the values that these nodes have.
     pub fn moments(
         &self,

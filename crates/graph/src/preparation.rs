@@ -105,11 +105,14 @@ impl Preparation {
         Ok(Self { columns, missing })
     }
 
+    /// The preparation that leaves so many columns as they are, without missing values.
+    pub fn plain(columns: usize) -> Self {
+        Self { columns: vec![ColumnPreparation::default(); columns], missing: Vec::new() }
+    }
+
     /// The preparation that standardises all of so many columns, and is as `known` otherwise.
     pub(crate) fn standardising(columns: usize, known: Option<Self>) -> Self {
-        let plain =
-            || Self { columns: vec![ColumnPreparation::default(); columns], missing: Vec::new() };
-        let mut all = known.unwrap_or_else(plain);
+        let mut all = known.unwrap_or_else(|| Self::plain(columns));
         all.columns.iter_mut().for_each(|column| column.standardise = true);
         all
     }

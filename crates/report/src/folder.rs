@@ -50,6 +50,8 @@ impl RunFolder {
     pub const PREDICTIONS: &str = "predictions.csv";
     /// The final parameters.
     pub const MODEL: &str = "model.safetensors";
+    /// In the folder of a client: how its features were prepared, if they were.
+    pub const PREPARATION: &str = "preparation.safetensors";
     /// What clients predict with, apart from models and graphs, if the method needs it.
     pub const STATE: &str = "state.bin";
     /// The results of diagnostics, if any were recorded.

@@ -5,6 +5,7 @@ use super::client_data::ClientData;
 use super::experiment::{ClientsExperiment, ClientsSeed};
 use crate::Result;
 use crate::predict::Owner;
+use crate::run::fitted;
 use crate::run::models::Trained;
 use crate::run::prediction_columns::FurtherColumns;
 use boostfgl_disk as disk;
@@ -12,6 +13,7 @@ use boostfgl_fed::Beyond;
 use boostfgl_fed::methods::EvaluatedModel;
 use boostfgl_graph::{Role, Split};
 use boostfgl_nn::Params;
+use boostfgl_partition::ClientGraph;
 use boostfgl_report::{Fingerprint, Prediction, PredictionsWriter, RunFolder};
 
 /// `clients/NAME/predictions.csv` of every client.
@@ -108,6 +110,7 @@ pub(super) fn write_models(
     seeds: &[ClientsSeed],
 ) -> Result<()> {
     let clients = experiment.clients();
+    write_preparations(experiment, folder, seeds)?;
     if experiment.config().method()?.evaluated_model == EvaluatedModel::Global {
         let models = seeds.iter().flat_map(|seed| {
             seed.outcome.models.iter().map(|model| (format!("seed{}", seed.seed), model))
@@ -128,6 +131,49 @@ pub(super) fn write_models(
     Ok(())
 }
 
+/// Writes how each client prepared its features into its own folder: means and deviations of its
+/// columns stay with it.
+fn write_preparations(
+    experiment: &ClientsExperiment,
+    folder: &RunFolder,
+    seeds: &[ClientsSeed],
+) -> Result<()> {
+    let clients = experiment.clients();
+    if clients.iter().all(|client| client.graph().preparation().is_none()) {
+        return Ok(());
+    }
+    let mut files = vec![Vec::new(); clients.len()];
+    for seed in seeds {
+        let graphs = client_graphs(experiment, seed.seed)?;
+        let fitted = fitted::fitted(&graphs, experiment.config().data.moments);
+        for (k, file) in files.iter_mut().enumerate() {
+            let own = fitted.iter().find(|(client, _)| client.is_none_or(|client| client == k));
+            file.extend(
+                own.map(|(_, fitted)| (format!("seed{}", seed.seed), fitted::tensors(fitted))),
+            );
+        }
+    }
+    for (client, file) in clients.iter().zip(&files) {
+        let numbers: Vec<(String, &Params<f32>)> =
+            file.iter().map(|(name, numbers)| (name.clone(), numbers)).collect();
+        let about = trained(experiment, seeds, Owner::Client(client.name().to_owned()));
+        let path = folder.client(client.name()).join(RunFolder::PREPARATION);
+        disk::write_atomic(path, &about.safetensors(&numbers)?)?;
+    }
+    Ok(())
+}
+
+/// The graphs of the clients with their split under a seed.
+fn client_graphs(experiment: &ClientsExperiment, seed: u64) -> Result<Vec<ClientGraph>> {
+    let splits = splits(experiment, seed)?;
+    let clients = experiment.clients().iter().zip(splits).enumerate();
+    let graphs = clients.map(|(id, (client, split))| {
+        let nodes = (0..client.graph().len() as u32).collect();
+        ClientGraph { id, nodes, graph: client.graph().clone(), split, lost_edges: 0 }
+    });
+    Ok(graphs.collect())
+}
+
 /// What the files of models say about them.
 fn trained<'a>(
     experiment: &'a ClientsExperiment,
@@ -141,6 +187,7 @@ fn trained<'a>(
         dataset: &config.dataset,
         inputs: first.map_or(0, |client| client.graph().width()),
         feature_names: first.map_or(&[], |client| client.graph().feature_names()),
+        indicators: first.map_or_else(Vec::new, |client| fitted::indicators(client.graph())),
         classes: experiment.classes(),
         owner,
         beyond: Beyond::distinct(beyond),

@@ -43,6 +43,8 @@ pub struct About {
     pub classes: Vec<String>,
     /// The names of the features, in the order of the inputs; empty if the data have none.
     pub feature_names: Vec<String>,
+    /// The columns whose missing values have a further input, after all columns.
+    pub indicators: Vec<u32>,
     /// How features are scaled before they enter.
     pub scaling: Scaling,
     /// Whose models these are.
@@ -52,6 +54,11 @@ pub struct About {
 }
 
 impl About {
+    /// Number of feature columns of the data.
+    pub fn columns(&self) -> usize {
+        self.sizes.inputs.saturating_sub(self.indicators.len())
+    }
+
     /// The network without parameters.
     ///
     /// # Errors
@@ -90,6 +97,7 @@ impl About {
             ("classes", json(&self.classes)),
             ("feature_names", json(&self.feature_names)),
             ("feature_scaling", scaling_name(self.scaling)),
+            ("indicators", format!("{:?}", self.indicators)),
             ("beyond", json(&beyond)),
         ];
         let all = own.into_iter().chain(network.constants());
@@ -116,6 +124,7 @@ impl About {
             dataset: keys.text("dataset"),
             backbone: keys.text("backbone"),
             feature_names: keys.list("feature_names"),
+            indicators: keys.indicators(),
             scaling: keys.scaling(),
             owner: keys.owner(),
             beyond: keys.beyond(),
@@ -141,8 +150,15 @@ impl About {
         if let Some(twice) = classes.iter().find(|class| !known.insert(class.as_str())) {
             problems.push(format!("classes: expected every name once, found `{twice}` twice"));
         }
-        if !names.is_empty() && names.len() != self.sizes.inputs && self.sizes.inputs > 0 {
-            let (expected, found) = (self.sizes.inputs, names.len());
+        if self.indicators.len() >= self.sizes.inputs.max(1)
+            || self.indicators.iter().any(|column| *column as usize >= self.columns())
+        {
+            let found = &self.indicators;
+            problems
+                .push(format!("indicators: expected fewer columns than inputs, found {found:?}"));
+        }
+        if !names.is_empty() && names.len() != self.columns() && self.sizes.inputs > 0 {
+            let (expected, found) = (self.columns(), names.len());
             problems
                 .push(format!("feature_names: expected {expected} names or none, found {found}"));
         }
@@ -225,8 +241,15 @@ impl Keys<'_> {
         self.read(key, "a list of names as JSON", |text| serde_json::from_str(text).ok())
     }
 
+    fn indicators(&mut self) -> Vec<u32> {
+        if !self.metadata.contains_key("indicators") {
+            return Vec::new();
+        }
+        self.read("indicators", "a list of columns as JSON", |text| serde_json::from_str(text).ok())
+    }
+
     fn scaling(&mut self) -> Scaling {
-        self.read("feature_scaling", "raw, row-normalised or binary", |text| {
+        self.read("feature_scaling", "raw, row-normalised, binary or standard", |text| {
             serde_json::from_value(text.into()).ok()
         })
     }
@@ -262,6 +285,7 @@ mod tests {
             sizes: Architecture { inputs: 2, hidden: 4, classes: 2, layers: 2 },
             classes: vec!["a\nb".into(), "c, \"d\"".into()],
             feature_names: vec!["age".into(), "income".into()],
+            indicators: vec![],
             scaling: Scaling::RowNormalised,
             owner: Owner::Client("north".into()),
             beyond: vec![Beyond::Boosted],
@@ -289,14 +313,14 @@ mod tests {
         metadata.remove("dataset");
         metadata.insert("hidden".into(), "99999999999999999999".into());
         metadata.insert("classes".into(), "[\"x\",\"x\"]".into());
-        metadata.insert("feature_scaling".into(), "standard".into());
+        metadata.insert("feature_scaling".into(), "standart".into());
         metadata.insert("beyond".into(), "[\"magic\"]".into());
         let error = About::from_metadata(Path::new("m"), &metadata).unwrap_err().to_string();
         for wanted in [
             "expected the key `dataset`, found none",
             "hidden: expected a number from 1 to 1048576, found `99999999999999999999`",
             "classes: expected every name once, found `x` twice",
-            "feature_scaling: expected raw, row-normalised or binary, found `standard`",
+            "feature_scaling: expected raw, row-normalised, binary or standard, found `standart`",
             "beyond: expected a list of some of ",
         ] {
             assert!(error.contains(wanted), "{error}\n{wanted}");

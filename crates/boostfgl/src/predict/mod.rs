@@ -17,7 +17,7 @@ mod saved_state;
 
 pub use about::{About, FORMAT, Owner};
 pub use model::{Chosen, Model, Which};
-pub use model_file::{FittedScaling, ModelFile, ModelName};
+pub use model_file::{ModelFile, ModelName};
 pub use new_graph::on_graph;
 pub use prediction::NodePredictions;
 pub use run::FinishedRun;

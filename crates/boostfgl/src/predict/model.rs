@@ -29,6 +29,8 @@ pub struct Chosen {
     pub file: ModelFile,
     /// The model.
     pub name: ModelName,
+    /// The client that the data belong to, if one is named.
+    pub client: Option<usize>,
     /// What the user should know about the choice.
     pub notes: Vec<String>,
 }
@@ -71,14 +73,16 @@ impl Model {
             Self::Run(run) => run.model_file(which.client)?,
         };
         let seed = file.seed(which.seed)?;
-        let name = file.model_of(seed, client.map(client_number).transpose()?)?;
-        if let (Some(client), None) = (client, name.client) {
+        let number = client.map(client_number).transpose()?;
+        let name = file.model_of(seed, number)?;
+        let is_used = name.client.is_some() || file.has_own_preparations(seed);
+        if let (Some(client), false) = (client, is_used) {
             let reason = format!("expected no client for a global model, found `{client}`");
             let advice = "All clients have the same model: leave --client out.";
             return Err(Error::usage("--client", reason, advice));
         }
         let notes = seed_note(&file.seeds(), which.seed).into_iter().collect();
-        Ok(Chosen { file, name, notes })
+        Ok(Chosen { file, name, client: number, notes })
     }
 }
 

@@ -1,7 +1,9 @@
 //! A file with the models of a run.
 
 use super::about::{About, Owner};
+use crate::run::fitted::TENSORS;
 use crate::{Error, Result};
+use boostfgl_graph::{FittedColumn, FittedPreparation};
 use boostfgl_nn::{Params, TensorShape, safetensors_io};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -16,6 +18,8 @@ pub struct ModelFile {
     bytes: Vec<u8>,
     /// The models by name, without the names of their tensors.
     models: BTreeSet<ModelName>,
+    /// Where the numbers are with which features are prepared: here, or in a file of the client.
+    preparations: (PathBuf, Vec<u8>),
 }
 
 /// The name of a model: its seed, and the client if it is a client's own.
@@ -40,6 +44,10 @@ impl ModelName {
     /// The name of the model that a tensor belongs to.
     fn of_tensor(tensor: &str) -> Option<Self> {
         let (seed, rest) = tensor.strip_prefix("seed")?.split_once('.')?;
+        // Numbers that prepare features belong to models and are none.
+        if rest.starts_with("features.") || rest.contains(".features.") {
+            return None;
+        }
         let seed = seed.parse().ok()?;
         let own = rest.strip_prefix("client").and_then(|rest| {
             let (client, rest) = rest.split_once('.')?;
@@ -48,15 +56,6 @@ impl ModelName {
         let (client, is_deployed) = own.map_or((None, false), |(k, own)| (Some(k), own));
         Some(Self { seed, client, is_deployed })
     }
-}
-
-/// Shift and scale of every feature column, fitted before training: x becomes (x − shift) / scale.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FittedScaling {
-    /// What is subtracted, per column.
-    pub shift: Vec<f32>,
-    /// What the rest is divided by, per column.
-    pub scale: Vec<f32>,
 }
 
 impl ModelFile {
@@ -73,11 +72,23 @@ impl ModelFile {
         let about = About::from_metadata(&path, &header.metadata)?;
         let models: BTreeSet<ModelName> =
             header.tensors.iter().filter_map(|name| ModelName::of_tensor(name)).collect();
+        let preparations = (path.clone(), bytes.clone());
         if models.is_empty() {
             let reason = "expected tensors such as `seed0.layer1.weight`, found none";
             return Err(Error::usage(path.display().to_string(), reason, NOT_A_MODEL));
         }
-        Ok(Self { path, about, bytes, models })
+        Ok(Self { path, about, bytes, models, preparations })
+    }
+
+    /// The same models, with features prepared as a file of one client says.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub(super) fn with_preparations(mut self, path: PathBuf) -> Result<Self> {
+        let bytes =
+            std::fs::read(&path).map_err(|source| boostfgl_graph::Error::io(&path, source))?;
+        self.preparations = (path, bytes);
+        Ok(self)
     }
 
     /// Where it was read from.
@@ -161,30 +172,75 @@ impl ModelFile {
         let odd = shapes.iter().zip(params.tensors()).find(|(_, tensor)| !tensor.is_finite());
         match odd {
             None => Ok(params),
-            Some((shape, _)) => Err(self.not_finite(model, &shape.name)),
+            Some((shape, _)) => Err(self.not_finite(&model.prefix(), &shape.name)),
         }
     }
 
-    /// The scaling that was fitted for a model before training, if there was any.
+    /// How features are prepared for the models of a seed, if they are: by this client, or as all
+    /// clients did.
     ///
     /// # Errors
-    /// As [`ModelFile::params`], and if a scale is 0.
-    pub fn fitted_scaling(&self, model: ModelName) -> Result<Option<FittedScaling>> {
-        let header = safetensors_io::read_header(&self.path, &self.bytes).map_err(not_a_model)?;
-        let width = self.about.sizes.inputs;
-        let shapes = [TensorShape::bias(SHIFT, width), TensorShape::bias(SCALE, width)];
-        let prefix = model.prefix();
-        if !shapes.iter().any(|shape| header.tensors.contains(&format!("{prefix}.{}", shape.name)))
-        {
-            return Ok(None);
+    /// As [`ModelFile::params`]; if a scale is 0; if each client prepared them by itself, and none is
+    /// named.
+    pub fn preparation(
+        &self,
+        seed: u64,
+        client: Option<usize>,
+    ) -> Result<Option<FittedPreparation>> {
+        let (path, bytes) = &self.preparations;
+        let header = safetensors_io::read_header(path, bytes).map_err(not_a_model)?;
+        let has =
+            |prefix: &str, tensor: &str| header.tensors.contains(&format!("{prefix}.{tensor}"));
+        let of = |client| ModelName { seed, client, is_deployed: false }.prefix();
+        let prefixes = client.map(|client| of(Some(client))).into_iter().chain([of(None)]);
+        let [fill, shift, scale] = TENSORS;
+        let known = prefixes.into_iter().find(|prefix| has(prefix, shift) || has(prefix, scale));
+        let Some(prefix) = known else {
+            let any = header.tensors.iter().any(|name| name.contains(".features."));
+            return if any { Err(self.unnamed_client(seed, client)) } else { Ok(None) };
+        };
+        let width = self.about.columns();
+        let names = if has(&prefix, fill) { &[fill, shift, scale][..] } else { &[shift, scale] };
+        let shapes: Vec<_> = names.iter().map(|name| TensorShape::bias(*name, width)).collect();
+        let read: Params<f32> =
+            safetensors_io::from_bytes(path, bytes, &prefix, &shapes).map_err(not_a_model)?;
+        let numbers: Vec<Vec<f32>> = read.tensors().iter().map(|tensor| tensor.to_vec()).collect();
+        let [.., shift, scale] = &numbers[..] else { return Ok(None) };
+        let columns = (0..width).map(|c| FittedColumn {
+            fill: if numbers.len() == 3 { numbers[0][c] } else { 0.0 },
+            shift: shift[c],
+            scale: scale[c],
+        });
+        let columns: Vec<FittedColumn> = columns.collect();
+        let sound = |column: &FittedColumn| {
+            let finite = [column.fill, column.shift, column.scale].iter().all(|x| x.is_finite());
+            finite && column.scale != 0.0
+        };
+        if !columns.iter().all(sound) {
+            return Err(self.not_finite(&prefix, TENSORS[2]));
         }
-        let [shift, scale] = <[_; 2]>::try_from(self.tensors(model, &shapes)?.into_tensors())
-            .map_err(|_| self.not_finite(model, SCALE))?
-            .map(|tensor| tensor.to_vec());
-        if shift.iter().chain(&scale).any(|x| !x.is_finite()) || scale.contains(&0.0) {
-            return Err(self.not_finite(model, SCALE));
-        }
-        Ok(Some(FittedScaling { shift, scale }))
+        Ok(Some(FittedPreparation { columns, indicators: self.about.indicators.clone() }))
+    }
+
+    /// Whether each client prepared its features by itself.
+    pub fn has_own_preparations(&self, seed: u64) -> bool {
+        let header = safetensors_io::read_header(&self.preparations.0, &self.preparations.1);
+        let start = format!("seed{seed}.client");
+        header.is_ok_and(|header| {
+            let own = |name: &String| name.starts_with(&start) && name.contains(".features.");
+            header.tensors.iter().any(own)
+        })
+    }
+
+    fn unnamed_client(&self, seed: u64, client: Option<usize>) -> Error {
+        let found = client.map_or("none".to_owned(), |client| format!("client {client}"));
+        let reason = format!(
+            "expected the client whose means and deviations prepare the features of seed {seed}, \
+             found {found}"
+        );
+        let advice = "Name the client that the data belong to; with data.moments = \"all-clients\" \
+            all clients prepare features in the same way.";
+        Error::usage("--client", reason, advice)
     }
 
     fn tensors(&self, model: ModelName, shapes: &[TensorShape]) -> Result<Params<f32>> {
@@ -192,10 +248,10 @@ impl ModelFile {
         read.map_err(not_a_model)
     }
 
-    fn not_finite(&self, model: ModelName, tensor: &str) -> Error {
+    fn not_finite(&self, prefix: &str, tensor: &str) -> Error {
         let reason = format!(
-            "expected finite numbers in tensor {}.{tensor}, and scales other than 0, found others",
-            model.prefix()
+            "expected finite numbers in tensor {prefix}.{tensor}, and scales other than 0, found \
+             others"
         );
         Error::usage(self.path.display().to_string(), reason, NOT_A_MODEL)
     }
@@ -205,10 +261,6 @@ impl ModelFile {
         self.about.owner == Owner::Personal || self.model_of(seed, None).is_err()
     }
 }
-
-/// The names of the tensors of a fitted scaling.
-const SHIFT: &str = "features.shift";
-const SCALE: &str = "features.scale";
 
 /// The advice for a file that has no usable model.
 const NOT_A_MODEL: &str =

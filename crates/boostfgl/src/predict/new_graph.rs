@@ -1,11 +1,12 @@
 //! A plain forward pass of one model over a whole graph: new nodes, or a new graph.
 
 use super::about::About;
-use super::model_file::{FittedScaling, ModelFile, ModelName};
+use super::model::Chosen;
+use super::model_file::{ModelFile, ModelName};
 use super::prediction::NodePredictions;
 use crate::{Error, Result};
 use boostfgl_fed::Beyond;
-use boostfgl_graph::{Features, Graph};
+use boostfgl_graph::{Graph, Preparation};
 use boostfgl_nn::backbones::logits;
 use boostfgl_nn::{Inputs, Pool, View, softmax_rows};
 
@@ -14,11 +15,11 @@ use boostfgl_nn::{Inputs, Pool, View, softmax_rows};
 /// # Errors
 /// If the graph has other features or classes than the model, or the run predicts with modules that
 /// belong to the graphs of its clients.
-pub fn on_graph(file: &ModelFile, model: ModelName, graph: Graph) -> Result<NodePredictions> {
-    let about = file.about();
+pub fn on_graph(chosen: &Chosen, graph: Graph) -> Result<NodePredictions> {
+    let Chosen { file, name, client, .. } = chosen;
     check_method(file)?;
-    let graph = prepared(file, model, graph)?;
-    Ok(NodePredictions { notes: notes(about), ..forward(file, model, &graph)? })
+    let graph = prepared(file, (name.seed, *client), graph)?;
+    Ok(NodePredictions { notes: notes(file.about()), ..forward(file, *name, &graph)? })
 }
 
 /// A forward pass over a graph whose features are those that the model reads.
@@ -82,24 +83,30 @@ fn notes(about: &About) -> Vec<String> {
     notes
 }
 
-/// The graph with the features that the model reads.
-fn prepared(file: &ModelFile, model: ModelName, graph: Graph) -> Result<Graph> {
-    let about = file.about();
-    let graph = arranged(file, graph)?.scaled(about.scaling);
-    match file.fitted_scaling(model)? {
-        None => Ok(graph),
-        Some(fitted) => {
-            let features = fitted.apply(graph.features().clone())?;
-            Ok(graph.with_features(features)?)
-        }
-    }
+/// The graph with the features that the models of a seed read.
+fn prepared(file: &ModelFile, of: (u64, Option<usize>), graph: Graph) -> Result<Graph> {
+    fitted(file, of, arranged(file, graph)?.scaled(file.about().scaling))
+}
+
+/// A scaled graph with its features prepared as for the models of a seed, where it belongs to this
+/// client.
+pub(super) fn fitted(
+    file: &ModelFile,
+    (seed, client): (u64, Option<usize>),
+    graph: Graph,
+) -> Result<Graph> {
+    let Some(fitted) = file.preparation(seed, client)? else { return Ok(graph) };
+    let none = Preparation::plain(graph.features().columns());
+    let preparation = graph.preparation().unwrap_or(&none);
+    let features = fitted.apply(graph.features(), preparation);
+    Ok(graph.with_features(features)?)
 }
 
 /// Checks features and classes, and puts the columns in the order of the model.
 fn arranged(file: &ModelFile, graph: Graph) -> Result<Graph> {
     let about = file.about();
     let mut problems = Vec::new();
-    let (expected, found) = (about.sizes.inputs, graph.features().columns());
+    let (expected, found) = (about.columns(), graph.features().columns());
     let order = column_order(&about.feature_names, graph.feature_names(), &mut problems);
     if expected != found && problems.is_empty() {
         problems.push(format!("features: expected {expected} columns, found {found}"));
@@ -122,10 +129,7 @@ fn arranged(file: &ModelFile, graph: Graph) -> Result<Graph> {
         return Err(Error::usage(graph.name(), problems.join("; "), advice));
     }
     match order {
-        Some(order) => {
-            let features = graph.features().clone().arranged(&order);
-            Ok(graph.with_features(features)?)
-        }
+        Some(order) => Ok(graph.arranged(&order)),
         None => Ok(graph),
     }
 }
@@ -163,19 +167,4 @@ fn some(names: &[impl AsRef<str>]) -> String {
         first.push(format!("and {} more", names.len() - SHOWN));
     }
     first.join(", ")
-}
-
-impl FittedScaling {
-    /// The features with every column shifted and scaled.
-    fn apply(&self, features: Features) -> Result<Features> {
-        let Features::Dense { rows, columns, mut values } = features.stored(false) else {
-            unreachable!("features stored as a dense matrix are one")
-        };
-        for row in values.chunks_mut(columns.max(1)) {
-            for ((x, shift), scale) in row.iter_mut().zip(&self.shift).zip(&self.scale) {
-                *x = (*x - shift) / scale;
-            }
-        }
-        Ok(Features::dense(rows, columns, values)?)
-    }
 }

@@ -2,7 +2,7 @@
 
 use super::model::{Which, client_number, models_in, seed_note};
 use super::model_file::ModelFile;
-use super::new_graph::{argmax, forward};
+use super::new_graph::{argmax, forward, prepared};
 use super::prediction::NodePredictions;
 use super::saved_state::SavedStates;
 use crate::checkpoint::recorded_config;
@@ -82,13 +82,27 @@ impl FinishedRun {
         if let Some(other) = client.filter(|client| !names.iter().any(|name| name == client)) {
             return Err(no_client(&names, &format!("`{other}`")));
         }
-        if self.folder.file(RunFolder::MODEL).exists() {
-            // One model for all clients: which of them does not matter.
-            return Ok((models_in(&self.folder, RunFolder::MODEL)?, None));
+        let of_client = |name: &str, file: &str| format!("{}/{name}/{file}", RunFolder::CLIENTS);
+        // One model for all clients: which of them matters only for the features.
+        let is_global = self.folder.file(RunFolder::MODEL).exists();
+        let prepares = names.first().is_some_and(|first| {
+            self.folder.file(&of_client(first, RunFolder::PREPARATION)).exists()
+        });
+        let name = match client {
+            Some(name) => name,
+            None if is_global && !prepares => {
+                return Ok((models_in(&self.folder, RunFolder::MODEL)?, None));
+            }
+            None => return Err(no_client(&names, "no --client")),
+        };
+        let own = of_client(name, RunFolder::MODEL);
+        let file = models_in(&self.folder, if is_global { RunFolder::MODEL } else { &own })?;
+        if !prepares {
+            return Ok((file, None));
         }
-        let name = client.ok_or_else(|| no_client(&names, "no --client"))?;
-        let file = format!("{}/{name}/{}", RunFolder::CLIENTS, RunFolder::MODEL);
-        Ok((models_in(&self.folder, &file)?, None))
+        let preparations = of_client(name, RunFolder::PREPARATION);
+        self.folder.check(&preparations)?;
+        Ok((file.with_preparations(self.folder.file(&preparations))?, None))
     }
 
     /// The predictions of a simulation.
@@ -220,7 +234,8 @@ impl FinishedRun {
         let client = client.ok_or_else(|| {
             no_client(&self.folder.client_names(), &format!("`{name}`, whose data are not there"))
         })?;
-        let mut found = forward(&file, file.model_of(seed, None)?, client.graph())?;
+        let graph = fitted(&file, (seed, None), client.graph().clone())?;
+        let mut found = forward(&file, file.model_of(seed, None)?, &graph)?;
         found.notes.extend(seed_note(&file.seeds(), which.seed));
         Ok(found)
     }

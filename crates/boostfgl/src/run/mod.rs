@@ -9,6 +9,7 @@
 
 pub(crate) mod audit;
 pub(crate) mod evaluator;
+pub(crate) mod fitted;
 pub(crate) mod models;
 mod observer;
 pub(crate) mod prediction_columns;

@@ -15,6 +15,8 @@ pub(crate) struct Trained<'a> {
     pub(crate) inputs: usize,
     /// The names of the features, if they have any.
     pub(crate) feature_names: &'a [String],
+    /// The columns whose missing values have a further input.
+    pub(crate) indicators: Vec<u32>,
     /// The names of the classes.
     pub(crate) classes: &'a [String],
     /// Whose models they are.
@@ -44,6 +46,7 @@ impl Trained<'_> {
             },
             classes: self.classes.to_vec(),
             feature_names: self.feature_names.to_vec(),
+            indicators: self.indicators.clone(),
             scaling: data.features,
             owner: self.owner.clone(),
             beyond: self.beyond.clone(),

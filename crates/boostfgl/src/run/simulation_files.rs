@@ -1,11 +1,13 @@
 //! The files of a simulation, which sees all nodes and all models.
 
+use super::fitted;
 use super::models::Trained;
 use super::prediction_columns::FurtherColumns;
 use crate::experiment::{Experiment, SeedRun};
 use crate::predict::{ModelName, Owner, SavedStates};
 use crate::{Result, diagnose};
 use boostfgl_fed::Beyond;
+use boostfgl_fed::methods::Layout;
 use boostfgl_nn::Params;
 use boostfgl_partition::{Description, Partition};
 use boostfgl_report::{
@@ -96,14 +98,42 @@ pub(super) fn write_models(
         dataset: graph.name(),
         inputs: graph.width(),
         feature_names: graph.feature_names(),
+        indicators: fitted::indicators(graph),
         classes: graph.labels().names(),
         owner: if personal { Owner::Personal } else { Owner::Global },
         beyond: Beyond::distinct(beyond),
     };
-    let models: Vec<(String, &Params<f32>)> = runs.iter().flat_map(models_of).collect();
+    let prepared: Vec<(String, Params<f32>)> =
+        runs.iter().flat_map(|run| preparations_of(experiment, run)).collect();
+    let further = prepared.iter().map(|(name, numbers)| (name.clone(), numbers));
+    let models: Vec<(String, &Params<f32>)> =
+        runs.iter().flat_map(models_of).chain(further).collect();
     folder.write_atomic(RunFolder::MODEL, &about.safetensors(&models)?)?;
     let states = runs.iter().map(|run| (run.seed, &run.outcome.predictors.states[..]));
     SavedStates::new(states).write(folder)
+}
+
+/// How the features of a seed were prepared, each with the name of the models that it belongs to.
+fn preparations_of(experiment: &Experiment, run: &SeedRun) -> Vec<(String, Params<f32>)> {
+    let graph = experiment.graph();
+    if graph.preparation().is_none() {
+        return Vec::new();
+    }
+    let is_whole = experiment.config().method().is_ok_and(|method| method.layout == Layout::Whole);
+    let found = match is_whole {
+        true => {
+            fitted::alone(&run.partition.whole(graph)).map(|one| (None, one)).into_iter().collect()
+        }
+        false => {
+            let clients = run.partition.client_graphs(graph);
+            fitted::fitted(&clients, experiment.config().data.moments)
+        }
+    };
+    let named = found.into_iter().map(|(client, fitted)| {
+        let name = ModelName { seed: run.seed, client, is_deployed: false };
+        (name.prefix(), fitted::tensors(&fitted))
+    });
+    named.collect()
 }
 
 /// The reported models of a seed and those that clients put in their place, each with its name.

@@ -116,7 +116,7 @@ impl Predict {
         };
         let chosen = model.choose(&which)?;
         let (_, graph) = self.data_flags.load_named(name, self.quiet)?;
-        let mut found = pool.install(|| on_graph(&chosen.file, chosen.name, graph))?;
+        let mut found = pool.install(|| on_graph(&chosen, graph))?;
         found.notes.splice(0..0, chosen.notes);
         Ok(found)
     }
