@@ -2,7 +2,7 @@
 
 use super::model::{Which, client_number, models_in, seed_note};
 use super::model_file::ModelFile;
-use super::new_graph::{argmax, forward, prepared};
+use super::new_graph::{argmax, fitted, forward};
 use super::prediction::NodePredictions;
 use super::saved_state::SavedStates;
 use crate::checkpoint::recorded_config;
