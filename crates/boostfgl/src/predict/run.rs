@@ -78,7 +78,7 @@ impl FinishedRun {
         if self.config.client_data.is_empty() {
             return Ok((models_in(&self.folder, RunFolder::MODEL)?, client));
         }
-        let names = self.folder.client_names();
+        let names = self.client_names();
         if let Some(other) = client.filter(|client| !names.iter().any(|name| name == client)) {
             return Err(no_client(&names, &format!("`{other}`")));
         }
@@ -89,6 +89,13 @@ impl FinishedRun {
         let name = client.ok_or_else(|| no_client(&names, "no --client"))?;
         let file = format!("{}/{name}/{}", RunFolder::CLIENTS, RunFolder::MODEL);
         Ok((models_in(&self.folder, &file)?, None))
+    }
+
+    /// The clients that have graphs of their own, by name.
+    fn client_names(&self) -> Vec<String> {
+        let mut names = self.folder.client_names();
+        names.sort_unstable();
+        names
     }
 
     /// The predictions of a simulation.
@@ -202,7 +209,7 @@ impl FinishedRun {
     /// The predictions of a client that has its own graph.
     fn of_client(&self, which: &Which<'_>) -> Result<NodePredictions> {
         let (file, _) = self.model_file(which.client)?;
-        let name = which.client.ok_or_else(|| no_client(&self.folder.client_names(), "none"))?;
+        let name = which.client.ok_or_else(|| no_client(&self.client_names(), "no --client"))?;
         if let Some(beyond) = file.about().beyond.first() {
             let reason = format!(
                 "expected a run whose models predict by themselves, found one that predicts with \
@@ -218,7 +225,7 @@ impl FinishedRun {
         let clients = experiment.clients();
         let client = clients.iter().find(|client| client.name() == name);
         let client = client.ok_or_else(|| {
-            no_client(&self.folder.client_names(), &format!("`{name}`, whose data are not there"))
+            no_client(&self.client_names(), &format!("`{name}`, whose data are not there"))
         })?;
         let mut found = forward(&file, file.model_of(seed, None)?, client.graph())?;
         found.notes.extend(seed_note(&file.seeds(), which.seed));
