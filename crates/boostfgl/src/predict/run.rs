@@ -78,7 +78,7 @@ impl FinishedRun {
         if self.config.client_data.is_empty() {
             return Ok((models_in(&self.folder, RunFolder::MODEL)?, client));
         }
-        let names = self.folder.client_names();
+        let names = self.client_names();
         if let Some(other) = client.filter(|client| !names.iter().any(|name| name == client)) {
             return Err(no_client(&names, &format!("`{other}`")));
         }
@@ -103,6 +103,13 @@ impl FinishedRun {
         let preparations = of_client(name, RunFolder::PREPARATION);
         self.folder.check(&preparations)?;
         Ok((file.with_preparations(self.folder.file(&preparations))?, None))
+    }
+
+    /// The clients that have graphs of their own, by name.
+    fn client_names(&self) -> Vec<String> {
+        let mut names = self.folder.client_names();
+        names.sort_unstable();
+        names
     }
 
     /// The predictions of a simulation.
@@ -216,7 +223,7 @@ impl FinishedRun {
     /// The predictions of a client that has its own graph.
     fn of_client(&self, which: &Which<'_>) -> Result<NodePredictions> {
         let (file, _) = self.model_file(which.client)?;
-        let name = which.client.ok_or_else(|| no_client(&self.folder.client_names(), "none"))?;
+        let name = which.client.ok_or_else(|| no_client(&self.client_names(), "no --client"))?;
         if let Some(beyond) = file.about().beyond.first() {
             let reason = format!(
                 "expected a run whose models predict by themselves, found one that predicts with \
@@ -232,7 +239,7 @@ impl FinishedRun {
         let clients = experiment.clients();
         let client = clients.iter().find(|client| client.name() == name);
         let client = client.ok_or_else(|| {
-            no_client(&self.folder.client_names(), &format!("`{name}`, whose data are not there"))
+            no_client(&self.client_names(), &format!("`{name}`, whose data are not there"))
         })?;
         let graph = fitted(&file, (seed, None), client.graph().clone())?;
         let mut found = forward(&file, file.model_of(seed, None)?, &graph)?;
