@@ -204,7 +204,8 @@ impl ModelFile {
         let shapes: Vec<_> = names.iter().map(|name| TensorShape::bias(*name, width)).collect();
         let read: Params<f32> =
             safetensors_io::from_bytes(path, bytes, &prefix, &shapes).map_err(not_a_model)?;
-        let numbers: Vec<Vec<f32>> = read.tensors().iter().map(|tensor| tensor.to_vec()).collect();
+        let numbers: Vec<Vec<f32>> =
+            read.tensors().iter().map(boostfgl_nn::Matrix::to_vec).collect();
         let [.., shift, scale] = &numbers[..] else { return Ok(None) };
         let columns = (0..width).map(|c| FittedColumn {
             fill: if numbers.len() == 3 { numbers[0][c] } else { 0.0 },

@@ -23,7 +23,7 @@ pub(crate) fn scores(
     }
     let names = graph.labels().names();
     let positive = section.positive.as_deref().map(|name| positive_class(name, names));
-    let probabilities = outcome.probabilities.as_ref().map(|rows| rows.to_vec());
+    let probabilities = outcome.probabilities.as_ref().map(boostfgl_nn::Matrix::to_vec);
     let validation: Vec<u32> = partition.split().nodes(Role::Val).map(|v| v as u32).collect();
     // No attribute is a degree.
     let degree = vec![0; graph.len()];

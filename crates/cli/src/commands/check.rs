@@ -56,18 +56,18 @@ fn rows(health: &Health) -> Vec<(&'static str, String)> {
         ("merged duplicates", health.merged_duplicates.map_or_else(unknown, thousands)),
         ("dropped loops", health.dropped_loops.map_or_else(unknown, thousands)),
         ("isolated nodes", thousands(health.isolated)),
-        ("most neighbours", listed(hubs.collect())),
+        ("most neighbours", listed(&hubs.collect::<Vec<_>>())),
         ("features", thousands(health.features)),
-        ("constant features", listed(health.constant.clone())),
+        ("constant features", listed(&health.constant)),
         ("deviations", scales.unwrap_or_else(|| "–".to_owned())),
-        ("missing values", listed(missing.collect())),
+        ("missing values", listed(&missing.collect::<Vec<_>>())),
         ("homophily", homophily.unwrap_or_else(|| "–".to_owned())),
         ("unlabelled", thousands(health.unlabelled)),
     ]
 }
 
 /// The first names, and how many more there are.
-fn listed(names: Vec<String>) -> String {
+fn listed(names: &[String]) -> String {
     if names.is_empty() {
         return "none".to_owned();
     }

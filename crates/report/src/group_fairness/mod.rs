@@ -5,5 +5,6 @@ mod rate;
 mod text;
 mod view;
 
+pub(crate) use rate::Rate;
 pub use text::FairnessTable;
 pub(crate) use view::{AttributeView, GroupView, ThresholdView};

@@ -232,7 +232,8 @@ fn larger(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
 
 /// Demographic parity, its parts and equalised odds.
 fn disparities(found: &[&AttributeScores]) -> Vec<DisparityView> {
-    let parts: [(&str, fn(&Disparities) -> &Disparity); 3] = [
+    type Part = fn(&Disparities) -> &Disparity;
+    let parts: [(&str, Part); 3] = [
         ("demographic parity", |all| &all.demographic_parity),
         ("recall (equal opportunity)", |all| &all.true_positive_rate),
         ("false positive rate", |all| &all.false_positive_rate),

@@ -2,7 +2,7 @@
 //! the effect of thresholds.
 
 use super::RunGroup;
-use crate::group_fairness::{AttributeView, GroupView, ThresholdView};
+use crate::group_fairness::{AttributeView, GroupView, Rate, ThresholdView};
 use crate::markup::Markup;
 
 pub(super) fn section(runs: &RunGroup) -> Option<String> {
@@ -69,10 +69,10 @@ fn groups(page: &mut Markup, groups: &[GroupView]) {
         .iter()
         .map(|group| {
             let counts = [group.name.clone(), group.nodes.clone(), group.positives.clone()];
-            let shares = group.shares.iter().map(|rate| rate.with_interval());
+            let shares = group.shares.iter().map(Rate::with_interval);
             let entropy = std::iter::once(group.entropy.fraction());
             let scores = group.scores.unwrap_or_default();
-            let scores = scores.iter().filter(|_| scored).map(|rate| rate.fraction());
+            let scores = scores.iter().filter(|_| scored).map(Rate::fraction);
             counts.into_iter().chain(shares).chain(entropy).chain(scores).collect()
         })
         .collect();

@@ -107,7 +107,7 @@ impl Predictions {
         }
         // A group column is the last one of newer files. Its field is a text, which may be cut off
         // anywhere.
-        if !ends && header.iter().last().is_some_and(|name| name.starts_with("group:")) {
+        if !ends && header.iter().next_back().is_some_and(|name| name.starts_with("group:")) {
             let found = "none: the file may have been cut off";
             return Err(expected(path, None, "", "a newline at the end", found));
         }
