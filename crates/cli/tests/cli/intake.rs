@@ -236,6 +236,26 @@ fn edges_must_name_nodes_unless_unknown_ones_are_dropped() {
 }
 
 #[test]
+fn ids_that_differ_by_spaces_or_case_are_refused_unless_they_are_exact() {
+    let place = Place::new();
+    place.write("n.csv", "id;label;age\nA1;x;1\n A1 ;y;2\na 1;x;3\n");
+    place.refused_with(
+        "data import --nodes n.csv --to bank",
+        &[
+            "n.csv: 2 problems",
+            "line 3, column 1: expected every id once, found `A1`, with other spaces around it, \
+             again, first on line 2",
+            "line 4, column 1: expected ids that differ by more than spaces and case (or \
+             --exact-names), found `a 1`, which is `A1` again, first on line 2",
+        ],
+    );
+    place.write("n.csv", "id;label;age\nA1;x;1\na 1;X;3\n");
+    place.refused_with("data import --nodes n.csv --to bank", &["found `X`, which is `x` again"]);
+    let done = place.ok("data import --nodes n.csv --to bank --exact-names");
+    assert!(done.stdout.contains("the label, 2 classes"), "{}", done.stdout);
+}
+
+#[test]
 fn files_that_are_no_tables_of_one_encoding_are_refused() {
     let place = Place::new();
     place.write("e.csv", "src,dst\n");

@@ -129,6 +129,18 @@ impl Columns {
     }
 }
 
+impl Column {
+    /// A column of which only the role is said.
+    pub fn of_role(role: Role) -> Self {
+        Self { role: Some(role), ..Self::default() }
+    }
+
+    /// Whether it is a feature, as columns are of which no role is said.
+    pub fn is_feature(&self) -> bool {
+        matches!(self.role, None | Some(Role::Feature))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

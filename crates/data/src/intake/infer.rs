@@ -17,13 +17,13 @@ pub(super) struct Feature {
     /// What `columns.toml` says of it.
     pub(super) column: Column,
     /// How its fields are to be read.
-    pub(super) reading: Reading,
+    pub(super) notation: Notation,
     pub(super) facts: Facts,
 }
 
 /// How a field of a table becomes one of `nodes.csv`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reading {
+pub(super) enum Notation {
     AsItIs,
     Number(Decimal),
     Date(DateFormat),
@@ -139,7 +139,7 @@ const FEW: usize = 10;
 /// What a column is found to be.
 struct Found {
     kind: Kind,
-    reading: Reading,
+    notation: Notation,
 }
 
 /// Finds what a feature column is; what does not fit is a problem. `None` if it has no value at
@@ -163,7 +163,7 @@ pub(super) fn feature(
     };
     let facts = values.facts();
     let column = context.resolved(&found);
-    Some(Feature { at, column, reading: found.reading, facts })
+    Some(Feature { at, column, notation: found.notation, facts })
 }
 
 /// One column on the way to what it becomes.
@@ -219,7 +219,7 @@ impl Context<'_> {
         if self.values.distinct.len() <= 2
             && self.values.texts().all(|text| values::boolean(text).is_some())
         {
-            return Found { kind: Kind::Boolean, reading: Reading::AsItIs };
+            return Found { kind: Kind::Boolean, notation: Notation::AsItIs };
         }
         if self.values.are_like_ids() {
             problems.of_column(
@@ -234,7 +234,7 @@ impl Context<'_> {
             );
         }
         let kind = if self.is_concentrated() { Kind::Category } else { Kind::Hashed };
-        Found { kind, reading: Reading::AsItIs }
+        Found { kind, notation: Notation::AsItIs }
     }
 
     /// Whether the most frequent values, as many as there may be levels, are half of all.
@@ -248,14 +248,14 @@ impl Context<'_> {
     /// The kind that is said, with every value that does not fit as a problem.
     fn checked(&self, kind: Kind, problems: &mut TableProblems<'_>) -> Found {
         let (at, name) = (self.at, quoted(self.name()));
-        let reading = match kind {
+        let notation = match kind {
             Kind::Number => {
                 let (decimal, _) = self.decimal();
                 let expected = format!("a number for {name}");
                 self.values.refuse(at, problems, &expected, |text| {
                     values::number(text, decimal).is_some()
                 });
-                Reading::Number(decimal)
+                Notation::Number(decimal)
             }
             Kind::Date => {
                 let formats = match self.said.format {
@@ -267,11 +267,11 @@ impl Context<'_> {
             Kind::Boolean => {
                 let expected = format!("yes or no, or true or false, for {name}");
                 self.values.refuse(at, problems, &expected, |text| values::boolean(text).is_some());
-                Reading::AsItIs
+                Notation::AsItIs
             }
-            Kind::Category | Kind::Hashed => Reading::AsItIs,
+            Kind::Category | Kind::Hashed => Notation::AsItIs,
         };
-        Found { kind, reading }
+        Found { kind, notation }
     }
 
     /// Dates in one of the formats, of which several may fit all values.
@@ -295,7 +295,7 @@ impl Context<'_> {
         self.values.refuse(at, problems, &expected, |text| {
             DateFormat::ALL.iter().any(|format| is_date(text, *format))
         });
-        Found { kind: Kind::Date, reading: Reading::Date(format) }
+        Found { kind: Kind::Date, notation: Notation::Date(format) }
     }
 
     /// Adds once that some dates have another format than the others.

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use boostfgl_graph::{Result, Role as NodeRole, in_order, nearest};
 
 use super::Request;
-use super::infer::{self, Facts, Feature, Reading, Values, in_rows};
+use super::infer::{self, Facts, Feature, Notation, Values, in_rows};
 use super::names::Similar;
 use super::roles::NodeRoles;
 use super::tables::{TableProblems, Tables};
@@ -223,7 +223,7 @@ impl Nodes {
 
     /// Whether a number is a different whole one in every row, as customer numbers are.
     pub(super) fn is_numbered(&self, feature: &Feature) -> bool {
-        let is_number = matches!(feature.reading, Reading::Number(_));
+        let is_number = matches!(feature.notation, Notation::Number(_));
         is_number
             && self.tables.len() >= MANY
             && feature.facts.distinct == self.tables.len()

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::Request;
 use super::edges::Edges;
-use super::infer::{Facts, Feature, Reading, Values};
+use super::infer::{Facts, Feature, Notation, Values};
 use super::nodes::Nodes;
 use super::values::Decimal;
 use crate::columns::{Column, Columns, Kind, Rest, Role};
@@ -96,9 +96,11 @@ fn in_words(feature: &Feature) -> String {
     let column = &feature.column;
     let levels = column.levels.as_ref().map_or(0, Vec::len);
     let buckets = column.buckets.unwrap_or(0);
-    let kind = match (column.kind, feature.reading) {
-        (Some(Kind::Number), Reading::Number(Decimal::Comma)) => "a number (decimal comma)".into(),
-        (Some(Kind::Date), Reading::Date(format)) => format!("days since 1970 ({})", format.name()),
+    let kind = match (column.kind, feature.notation) {
+        (Some(Kind::Number), Notation::Number(Decimal::Comma)) => "a number (decimal comma)".into(),
+        (Some(Kind::Date), Notation::Date(format)) => {
+            format!("days since 1970 ({})", format.name())
+        }
         (Some(Kind::Boolean), _) => "0 or 1".to_owned(),
         (Some(Kind::Category), _) => match column.rest {
             Some(Rest::Other) => format!("{levels} levels and `other`"),
@@ -144,32 +146,35 @@ impl Column {
 /// What `columns.toml` of the folder says.
 pub(super) fn resolved(nodes: &Nodes, edges: Option<&Edges>, request: &Request) -> Columns {
     let header = &nodes.tables.header;
-    let with = |role: Role| Column { role: Some(role), ..Column::default() };
     let roles = &nodes.roles;
     let mut of_nodes: BTreeMap<String, Column> = BTreeMap::new();
-    of_nodes.insert(header[roles.id].clone(), with(Role::Id));
+    of_nodes.insert(header[roles.id].clone(), Column::of_role(Role::Id));
     let classes = (!nodes.classes.is_empty()).then(|| nodes.classes.clone());
     if let Some(label) = roles.label {
-        let column = Column { levels: classes, ..with(Role::Label) };
+        let column = Column { levels: classes, ..Column::of_role(Role::Label) };
         of_nodes.insert(header[label].clone(), column);
     } else {
         // Kept for the reader, who needs the classes also where no node has one.
         let said = request.columns.nodes.iter().filter(|it| it.1.role == Some(Role::Label));
         of_nodes.extend(said.map(|(name, column)| (name.clone(), column.clone())));
     }
-    of_nodes.extend(roles.split.map(|at| (header[at].clone(), with(Role::Split))));
-    of_nodes.extend(roles.groups.iter().map(|(at, _)| (header[*at].clone(), with(Role::Group))));
+    of_nodes.extend(roles.split.map(|at| (header[at].clone(), Column::of_role(Role::Split))));
+    of_nodes.extend(
+        roles.groups.iter().map(|(at, _)| (header[*at].clone(), Column::of_role(Role::Group))),
+    );
     let dropped = roles.dropped.iter().chain(&nodes.empty);
-    of_nodes.extend(dropped.map(|at| (header[*at].clone(), with(Role::Drop))));
+    of_nodes.extend(dropped.map(|at| (header[*at].clone(), Column::of_role(Role::Drop))));
     let features = nodes.features.iter();
     of_nodes.extend(features.map(|it| (header[it.at].clone(), it.column.clone())));
     let mut of_edges: BTreeMap<String, Column> = BTreeMap::new();
     if let Some(edges) = edges {
         let (header, roles) = (&edges.tables.header, &edges.roles);
-        of_edges.insert(header[roles.src].clone(), with(Role::Src));
-        of_edges.insert(header[roles.dst].clone(), with(Role::Dst));
-        of_edges.extend(roles.weight.map(|at| (header[at].clone(), with(Role::Weight))));
-        of_edges.extend(roles.dropped.iter().map(|at| (header[*at].clone(), with(Role::Drop))));
+        of_edges.insert(header[roles.src].clone(), Column::of_role(Role::Src));
+        of_edges.insert(header[roles.dst].clone(), Column::of_role(Role::Dst));
+        of_edges.extend(roles.weight.map(|at| (header[at].clone(), Column::of_role(Role::Weight))));
+        of_edges.extend(
+            roles.dropped.iter().map(|at| (header[*at].clone(), Column::of_role(Role::Drop))),
+        );
     } else {
         of_edges = request.columns.edges.clone();
     }

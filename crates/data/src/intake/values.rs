@@ -154,8 +154,7 @@ fn clock(text: &str) -> Option<f64> {
         [hours, minutes, seconds] => (hours, minutes, seconds),
         _ => return None,
     };
-    let starts_with_digit = |field: &&str| field.starts_with(|c: char| c.is_ascii_digit());
-    if !fields.iter().all(starts_with_digit) {
+    if !fields.iter().all(|field| field.starts_with(|c: char| c.is_ascii_digit())) {
         return None;
     }
     let (hours, minutes): (u32, u32) = (hours.parse().ok()?, minutes.parse().ok()?);

@@ -8,7 +8,7 @@ use boostfgl_graph::{Error, Result};
 
 use super::Plan;
 use super::edges::Edges;
-use super::infer::Reading;
+use super::infer::Notation;
 use super::nodes::{Nodes, role};
 use super::values;
 use crate::columns::Columns;
@@ -74,7 +74,7 @@ fn write_nodes(nodes: &Nodes, table: &mut csv::Writer<AtomicFile>) -> csv::Resul
         let groups = roles.groups.iter().map(|(at, _)| present(tables.field(row, *at)).to_owned());
         record.extend(groups);
         record.extend(
-            nodes.features.iter().map(|it| canonical(tables.field(row, it.at), it.reading)),
+            nodes.features.iter().map(|it| canonical(tables.field(row, it.at), it.notation)),
         );
         table.write_record(&record)?;
     }
@@ -95,7 +95,7 @@ fn write_edges(edges: Option<&Edges>, table: &mut csv::Writer<AtomicFile>) -> cs
         table.write_field(edges.tables.field(row, edges.roles.dst))?;
         if let Some(weight) = weight {
             let text = edges.tables.field(row, weight);
-            table.write_field(canonical(text, Reading::Number(edges.decimal)))?;
+            table.write_field(canonical(text, Notation::Number(edges.decimal)))?;
         }
         table.write_record(None::<&[u8]>)?;
     }
@@ -108,14 +108,14 @@ fn present(text: &str) -> &str {
 }
 
 /// The text of a value with a decimal point, and of a date in ISO 8601.
-fn canonical(text: &str, reading: Reading) -> String {
+fn canonical(text: &str, notation: Notation) -> String {
     let text = present(text);
     if text.is_empty() {
         return String::new();
     }
-    match reading {
-        Reading::Number(decimal) => values::plain(text, decimal),
-        Reading::Date(format) => values::iso(text, format).unwrap_or_default(),
-        Reading::AsItIs => text.to_owned(),
+    match notation {
+        Notation::Number(decimal) => values::plain(text, decimal),
+        Notation::Date(format) => values::iso(text, format).unwrap_or_default(),
+        Notation::AsItIs => text.to_owned(),
     }
 }

@@ -50,7 +50,7 @@ pub(super) const READER: Reader = Reader {
         (src,dst[,weight])",
     needs: &[NODE_FILE, EDGE_FILE],
     optional: "in nodes.csv a column split (train, val, test or none) and columns group:NAME; \
-        in edges.csv a column weight",
+        in edges.csv a column weight; columns.toml, as `boostfgl data import --nodes` writes it",
     detection: Detection::Files { order: 2, matches },
     read,
 };

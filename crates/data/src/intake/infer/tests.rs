@@ -45,10 +45,10 @@ fn kinds_are_found_by_content() {
 
 #[test]
 fn commas_are_decimal_only_if_they_do_not_separate_fields() {
-    let reading = |values: &[&str], delimiter| inferred(values, delimiter).reading;
-    assert_eq!(reading(&["1,5", "2", "1.000,25"], ';'), Reading::Number(Decimal::Comma));
-    assert_eq!(reading(&["1.5", "2", "1,000.25"], ';'), Reading::Number(Decimal::Point));
-    assert_eq!(reading(&["1.5", "2"], '\t'), Reading::Number(Decimal::Point));
+    let reading = |values: &[&str], delimiter| inferred(values, delimiter).notation;
+    assert_eq!(reading(&["1,5", "2", "1.000,25"], ';'), Notation::Number(Decimal::Comma));
+    assert_eq!(reading(&["1.5", "2", "1,000.25"], ';'), Notation::Number(Decimal::Point));
+    assert_eq!(reading(&["1.5", "2"], '\t'), Notation::Number(Decimal::Point));
     // `1,5` is no number with a point, and `1.5` none with a comma.
     let message = reason(&["1,5", "2,5", "3,5", "4.5"]);
     assert!(message.contains("expected a number for `it`, found `4.5`"), "{message}");
@@ -75,14 +75,14 @@ fn dates_of_two_formats_or_two_readings_are_refused() {
     assert!(message.contains("dates that are day/month/year and month/day/year alike"));
     assert!(message.contains("set format = \"day/month/year\""), "{message}");
     assert_eq!(
-        inferred(&["03/04/2024", "13/04/2024"], ';').reading,
-        Reading::Date(DateFormat::DaySlashes)
+        inferred(&["03/04/2024", "13/04/2024"], ';').notation,
+        Notation::Date(DateFormat::DaySlashes)
     );
     // The same day in both readings.
     assert_eq!(kind(&["03/03/2024"]), Kind::Date);
     let said = Column { format: Some(DateFormat::MonthSlashes), ..Column::default() };
     let feature = found(&["03/04/2024"], ';', &said, &Limits::default()).unwrap();
-    assert_eq!(feature.reading, Reading::Date(DateFormat::MonthSlashes));
+    assert_eq!(feature.notation, Notation::Date(DateFormat::MonthSlashes));
 }
 
 #[test]

@@ -10,7 +10,7 @@ use boostfgl_graph::{
 use super::super::parts::{self, Csr};
 use super::super::table::Table;
 use super::super::text::{malformed, quoted};
-use crate::columns::{Column, Columns, DateFormat, Kind, Rest, Role};
+use crate::columns::{Column, Columns, DateFormat, Kind, Rest};
 use crate::intake::values;
 
 /// The feature columns while rows are read.
@@ -127,8 +127,7 @@ impl Prepared {
             };
             prepared.add(at, name, column);
         }
-        let is_feature = |column: &Column| matches!(column.role, None | Some(Role::Feature));
-        let mut expected = entries.iter().filter(|(_, column)| is_feature(column));
+        let mut expected = entries.iter().filter(|(_, column)| column.is_feature());
         if let Some((name, _)) = expected.find(|(name, _)| table.column(name).is_none()) {
             let expected = format!("the column {} of {}", quoted(name), Columns::FILE);
             return Err(malformed(table.path, 1, 1, expected, "none of that name"));

@@ -45,10 +45,9 @@ fn prepared(graph: &Graph, columns: &[String], preparation: &Preparation) -> Col
         (name.clone(), column)
     });
     let mut nodes: BTreeMap<String, Column> = features.collect();
-    let with = |role: Role| Column { role: Some(role), ..Column::default() };
-    nodes.insert("id".to_owned(), with(Role::Id));
+    nodes.insert("id".to_owned(), Column::of_role(Role::Id));
     let classes = graph.labels().names().to_vec();
-    let label = Column { levels: Some(classes), ..with(Role::Label) };
+    let label = Column { levels: Some(classes), ..Column::of_role(Role::Label) };
     nodes.insert("label".to_owned(), label);
     Columns { nodes, edges: BTreeMap::new() }
 }
