@@ -59,7 +59,7 @@ enum Action {
         /// A catalogue name
         data: String,
     },
-    Import(Import),
+    Import(Box<Import>),
     /// Write a dataset to one flat npz file, for other programs
     Export {
         /// A catalogue name, a path, or generate:PRESET
