@@ -6,7 +6,7 @@
 
 use crate::{Error, Result};
 use blake3::Hasher;
-use boostfgl_graph::{Features, Graph, GroupColumn, Role, Split};
+use boostfgl_graph::{Features, Graph, GroupColumn, Preparation, Role, Split};
 use boostfgl_report::Fingerprint;
 
 /// The fingerprint of a graph as it was read: nodes and edges, features before any scaling, labels,
@@ -15,7 +15,12 @@ use boostfgl_report::Fingerprint;
 /// What cannot change a result is left out: the names of dataset and classes, how features are
 /// stored, and weights that are all 1.
 pub fn of(graph: &Graph) -> Fingerprint {
-    let parts = [structure(graph), features(graph.features()), labels(graph), split(graph)];
+    let parts = [
+        structure(graph),
+        features(graph.features(), graph.preparation()),
+        labels(graph),
+        split(graph),
+    ];
     let mut whole = Part::new("boostfgl data");
     parts.iter().for_each(|part| whole.bytes(part.as_bytes()));
     let [structure, features, labels, split] = parts;
@@ -87,7 +92,7 @@ fn structure(graph: &Graph) -> String {
 
 /// Row by row the columns that are not 0 with their values: a bag of words is the same in a dense
 /// table.
-fn features(features: &Features) -> String {
+fn features(features: &Features, preparation: Option<&Preparation>) -> String {
     let mut part = Part::new("features");
     [features.rows(), features.columns()].into_iter().for_each(|x| part.whole(x));
     for v in 0..features.rows() {
@@ -113,7 +118,22 @@ fn features(features: &Features) -> String {
         // With the count, the bytes of two tables differ also if only the ends of rows do.
         part.whole(count);
     }
+    if let Some(preparation) = preparation {
+        prepared(preparation, &mut part);
+    }
     part.finish()
+}
+
+/// What is to be done with the columns, and the cells without a value.
+fn prepared(preparation: &Preparation, part: &mut Part) {
+    for column in preparation.columns() {
+        part.bytes(column.missing.name().as_bytes());
+        part.whole(usize::from(column.standardise));
+    }
+    for (node, column) in preparation.missing() {
+        part.whole(*node as usize);
+        part.whole(*column as usize);
+    }
 }
 
 fn labels(graph: &Graph) -> String {
@@ -185,7 +205,7 @@ impl Part {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use boostfgl_graph::{Adjacency, Labels, Scaling, SparseRows};
+    use boostfgl_graph::{Adjacency, ColumnPreparation, Labels, Scaling, SparseRows};
     use std::collections::BTreeSet;
 
     fn graph_of(
@@ -277,7 +297,10 @@ mod tests {
     #[test]
     fn rows_do_not_run_into_each_other() {
         let of_rows = |offsets: &[usize]| {
-            features(&Features::Sparse(SparseRows::new(2, offsets, &[0, 1], &[1.0, 1.0]).unwrap()))
+            features(
+                &Features::Sparse(SparseRows::new(2, offsets, &[0, 1], &[1.0, 1.0]).unwrap()),
+                None,
+            )
         };
         let all: BTreeSet<String> =
             [[0, 1, 2, 2], [0, 2, 2, 2], [0, 0, 1, 2]].map(|rows| of_rows(&rows)).into();
@@ -286,7 +309,7 @@ mod tests {
         let many = |last: f32| {
             let mut values = vec![1.0; 20_000];
             values[19_999] = last;
-            features(&Features::dense(2, 10_000, values).unwrap())
+            features(&Features::dense(2, 10_000, values).unwrap(), None)
         };
         assert_ne!(many(1.0), many(2.0));
     }
@@ -318,5 +341,24 @@ mod tests {
         let message = error.to_string();
         assert!(message.starts_with(&expected) && message.ends_with(&found), "{message}");
         assert_eq!(error.advice(), "Do.");
+    }
+
+    /// A changed `columns.toml` changes what a model sees, and with it the data.
+    #[test]
+    fn preparation_and_missing_values_are_part_of_the_features() {
+        let plain = graph(&[(0, 1)], 0.0, 0);
+        let columns = plain.features().columns();
+        let with = |standardise, missing: &[(u32, u32)]| {
+            let column = ColumnPreparation { standardise, ..ColumnPreparation::default() };
+            let preparation = Preparation::new(vec![column; columns], missing.to_vec()).unwrap();
+            of(&plain.clone().with_preparation(preparation).unwrap())
+        };
+        let all = [of(&plain), with(false, &[]), with(true, &[]), with(true, &[(0, 0)])];
+        for (i, one) in all.iter().enumerate() {
+            for other in &all[..i] {
+                assert_ne!((&one.features, &one.whole), (&other.features, &other.whole));
+                assert_eq!(one.structure, other.structure);
+            }
+        }
     }
 }
