@@ -43,8 +43,10 @@ pub struct Curve {
     pub seeds: Vec<(u64, Vec<Point>)>,
 }
 
-/// Keys by which methods differ. They do not distinguish protocols.
-const OF_METHODS: [&str; 6] = ["name", "method", "boosts", "boost.", "methods.", "seeds"];
+/// Keys by which methods differ, and those that change no digit of training. They do not distinguish
+/// protocols.
+const OF_METHODS: [&str; 7] =
+    ["name", "method", "boosts", "boost.", "methods.", "seeds", "evaluation."];
 
 /// Sorts runs into groups of one dataset and one protocol, in order of appearance.
 pub(super) fn run_groups(views: Vec<RunView>) -> Vec<RunGroup> {
