@@ -53,13 +53,13 @@ fn one_seed() {
     let expected = "\
 bank, fedavg: `1` against the rest by sex
 
-Group   Nodes  Positive  Selected  Recall    FPR  Precision  Accuracy     AUC      AP     ECE
-                                %       %      %          %         %
-──────────────────────────────────────────────────────────────────────────────────────────────
-all        12         5      33.3    60.0   14.3       75.0      75.0   0.871   0.835   0.279
-sex=f       6         3      16.7    33.3    0.0      100.0      66.7   0.889   0.917   0.392
-sex=m       6         2      50.0   100.0   25.0       66.7      83.3   1.000   1.000   0.267
-──────────────────────────────────────────────────────────────────────────────────────────────
+Group  Nodes  Positive  Selected  Recall    FPR  Precision  Accuracy     AUC      AP     ECE
+                               %       %      %          %         %
+─────────────────────────────────────────────────────────────────────────────────────────────
+all       12         5      33.3    60.0   14.3       75.0      75.0   0.871   0.835   0.279
+sex=f      6         3      16.7    33.3    0.0      100.0      66.7   0.889   0.917   0.392
+sex=m      6         2      50.0   100.0   25.0       66.7      83.3   1.000   1.000   0.267
+─────────────────────────────────────────────────────────────────────────────────────────────
 Positive class: `1`, the last of two; evaluation.positive chooses another.
   Demographic parity: difference 33.3 points, ratio 0.333 (smallest sex=f, largest sex=m).
   Equalised odds: difference 66.7 points, ratio 0.000.

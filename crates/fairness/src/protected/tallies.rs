@@ -136,7 +136,9 @@ mod tests {
     #[test]
     fn tallies_of_clients_give_what_nodes_give() {
         let n = 200u32;
-        let mix = |v: u32, salt: u32| v.wrapping_mul(2_654_435_761).wrapping_add(salt * 97) >> 20;
+        let mix = |v: u32, salt: u64| {
+            boostfgl_graph::Stream::new(salt, "test", &[u64::from(v)]).next_u32()
+        };
         let labels: Vec<u32> = (0..n).map(|v| u32::from(mix(v, 1) % 3 == 0)).collect();
         let score: Vec<f32> = (0..n)
             .map(|v| (mix(v, 2) % 1000) as f32 / 1000.0 * 0.7 + labels[v as usize] as f32 * 0.3)

@@ -22,8 +22,7 @@ pub(crate) struct AttributeView {
     pub(crate) note: Option<String>,
     /// All test nodes, then every group.
     pub(crate) groups: Vec<GroupView>,
-    /// The measures that compare groups, in order: name, difference and ratio, and the groups with
-    /// the smallest and the largest rate under the first seed.
+    /// The measures that compare groups, in order.
     pub(crate) disparities: Vec<DisparityView>,
     /// The group with the smallest accuracy.
     pub(crate) worst: Option<(String, Rate)>,
@@ -39,7 +38,8 @@ pub(crate) struct DisparityView {
     pub(crate) name: &'static str,
     pub(crate) difference: Rate,
     pub(crate) ratio: Rate,
-    /// The groups with the smallest and the largest rate.
+    /// The groups with the smallest and the largest rate, in the mean over seeds; `None` if all are
+    /// alike.
     pub(crate) ends: Option<[String; 2]>,
 }
 
@@ -138,8 +138,8 @@ impl AttributeView {
         Self {
             seeds: (shown.len(), seeds.len()),
             note: first.note.clone(),
-            disparities: disparities(&found),
-            worst: worst(first, &found),
+            disparities: disparities(&found, &groups[1..]),
+            worst: worst(&found, &groups[1..]),
             left_out: left_out(first),
             classes: classes(first, &found),
             thresholds: ThresholdView::of(&found),
@@ -237,17 +237,22 @@ fn disparities(found: &[&AttributeScores]) -> Vec<DisparityView> {
         ("demographic parity", |all| &all.demographic_parity),
         ("recall (equal opportunity)", |all| &all.true_positive_rate),
         ("false positive rate", |all| &all.false_positive_rate),
+fn disparities(found: &[&AttributeScores], groups: &[GroupView]) -> Vec<DisparityView> {
+    let parts: [Part; 3] = [
+        ("demographic parity", "selection_rate", |all| &all.demographic_parity),
+        ("recall (equal opportunity)", "true_positive_rate", |all| &all.true_positive_rate),
+        ("false positive rate", "false_positive_rate", |all| &all.false_positive_rate),
     ];
     let mut views: Vec<DisparityView> = Vec::with_capacity(parts.len() + 1);
-    for (name, part) in parts {
+    for (at, (name, rate, part)) in parts.into_iter().enumerate() {
         let parts: Vec<&Disparity> = found.iter().map(|scores| part(&scores.disparities)).collect();
-        let ends =
-            parts.first().and_then(|part| Some([part.lowest.clone()?, part.highest.clone()?]));
+        let compared = groups.iter().filter(|group| !is_left_out(&group.name, rate, found));
+        let means = compared.filter_map(|group| Some((&group.name, group.shares[at].mean?)));
         views.push(DisparityView {
             name,
             difference: Rate::of(parts.iter().map(|part| part.difference)),
             ratio: Rate::of(parts.iter().map(|part| part.ratio)),
-            ends,
+            ends: ends(means),
         });
     }
     let odds = found.iter().map(|scores| scores.disparities.equalised_odds);
@@ -261,12 +266,28 @@ fn disparities(found: &[&AttributeScores]) -> Vec<DisparityView> {
     views
 }
 
-/// The group with the smallest accuracy under the first seed, and that accuracy under all.
-fn worst(first: &AttributeScores, found: &[&AttributeScores]) -> Option<(String, Rate)> {
-    let group = &first.worst_group.as_ref()?.group;
-    let rates = found.iter().flat_map(|scores| &scores.groups);
-    let shares = rates.filter(|other| other.group == *group).map(|other| other.accuracy);
-    Some((group.clone(), Rate::of_shares(shares)))
+/// A comparison: its name, the name of its rate in files, and the rate.
+type Part = (&'static str, &'static str, fn(&Disparities) -> &Disparity);
+
+/// Whether a group is not compared under some seed.
+fn is_left_out(group: &str, rate: &str, found: &[&AttributeScores]) -> bool {
+    let mut out = found.iter().flat_map(|scores| &scores.disparities.left_out);
+    out.any(|out| out.group == group && out.rate == rate)
+}
+
+/// The first of the smallest and the first of the largest, if they differ.
+fn ends<'a>(means: impl Iterator<Item = (&'a String, f64)> + Clone) -> Option<[String; 2]> {
+    let low = means.clone().reduce(|a, b| if b.1 < a.1 { b } else { a })?;
+    let high = means.reduce(|a, b| if b.1 > a.1 { b } else { a })?;
+    (low.1 < high.1).then(|| [low.0.clone(), high.0.clone()])
+}
+
+/// The group with the smallest mean accuracy, of those that have enough test nodes under every seed.
+fn worst(found: &[&AttributeScores], groups: &[GroupView]) -> Option<(String, Rate)> {
+    let large = groups.iter().filter(|group| !is_left_out(&group.name, "selection_rate", found));
+    let known = large.filter(|group| group.shares[4].mean.is_some());
+    let worst = known.reduce(|a, b| if b.shares[4].mean < a.shares[4].mean { b } else { a })?;
+    Some((worst.name.clone(), worst.shares[4]))
 }
 
 /// Groups that are not compared, with the reasons; a reason that holds for several rates once.
