@@ -32,8 +32,8 @@ pub struct Experiment {
 pub trait Progress {
     /// A seed begins.
     fn seed(&mut self, _index: usize, _of: usize, _seed: u64) {}
-    /// The graph is about to be divided for a seed.
-    fn dividing(&mut self, _seed: u64) {}
+    /// The graph is being divided for a seed; a share of that is done.
+    fn dividing(&mut self, _seed: u64, _share: f64) {}
     /// The graph is divided for the seed: the client and role of each node, and its groups.
     fn divided(&mut self, _seed: u64, _partition: &Arc<Partition>, _groups: &Groups) {}
     /// Before the first round of a method that prepares: `done` of `of` steps are over.
@@ -319,7 +319,16 @@ impl Experiment {
     /// # Errors
     /// If the graph cannot be divided so.
     pub fn partition(&self, seed: u64) -> Result<Partition> {
-        Ok(self.config.partition.draw(&self.graph, &self.split_rule()?, seed)?)
+        self.partition_watched(seed, &mut |_| {})
+    }
+
+    /// Like [`Experiment::partition`]; `progress` is called with the share that is done.
+    ///
+    /// # Errors
+    /// As [`Experiment::partition`].
+    pub fn partition_watched(&self, seed: u64, progress: &mut dyn FnMut(f64)) -> Result<Partition> {
+        let (config, rule) = (&self.config.partition, self.split_rule()?);
+        Ok(config.draw_watched(&self.graph, &rule, seed, progress)?)
     }
 
     pub(crate) fn settings(&self) -> Settings {

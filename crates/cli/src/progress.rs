@@ -19,6 +19,7 @@ pub(crate) struct Rounds {
     seed_index: usize,
     seed: u64,
     last_line: Instant,
+    dividing_since: Instant,
 }
 
 impl Rounds {
@@ -40,6 +41,7 @@ impl Rounds {
             seed_index: 0,
             seed: 0,
             last_line: Instant::now(),
+            dividing_since: Instant::now(),
         }
     }
 }
@@ -56,11 +58,23 @@ impl Progress for Rounds {
         }
     }
 
-    fn dividing(&mut self, seed: u64) {
-        if let Some(bar) = &self.bar {
-            bar.set_message(format!("seed {seed}  dividing the graph"));
-            // Drawn now: the next message may come after minutes.
-            bar.tick();
+    fn dividing(&mut self, seed: u64, share: f64) {
+        if share <= 0.0 {
+            self.dividing_since = Instant::now();
+        }
+        let left = time_left(self.dividing_since.elapsed(), share);
+        let text = format!("seed {seed}  dividing the graph, {:.0} %, {left}", 100.0 * share);
+        match &self.bar {
+            Some(bar) => {
+                bar.set_message(text);
+                // Rounds alone move the bar: without this it would be drawn after the first one.
+                bar.tick();
+            }
+            None if !self.quiet && self.last_line.elapsed() > LINE_PAUSE => {
+                self.last_line = Instant::now();
+                output::print_stderr(&format!("{}: {text}", self.label));
+            }
+            None => {}
         }
     }
 

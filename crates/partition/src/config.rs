@@ -141,10 +141,27 @@ impl PartitionConfig {
     /// If the partitioner is unknown, and those of [`Partition::from_file`] or
     /// [`Partition::draw`].
     pub fn draw(&self, graph: &Graph, rule: &SplitRule, seed: u64) -> Result<Partition> {
+        self.draw_watched(graph, rule, seed, &mut |_| {})
+    }
+
+    /// Like [`PartitionConfig::draw`]; `progress` is called with the share that is done.
+    ///
+    /// # Errors
+    /// As [`PartitionConfig::draw`].
+    pub fn draw_watched(
+        &self,
+        graph: &Graph,
+        rule: &SplitRule,
+        seed: u64,
+        progress: &mut dyn FnMut(f64),
+    ) -> Result<Partition> {
         let partitioner = self.partitioner()?;
         match partitioner.file() {
             Some(file) => Partition::from_file(file, graph, rule, seed),
-            None => Partition::draw(graph, partitioner, self.clients, rule, seed),
+            None => {
+                let divided = (partitioner, self.clients);
+                Partition::draw_watched(graph, divided, rule, seed, progress)
+            }
         }
     }
 }

@@ -19,7 +19,7 @@ use boostfgl_graph::Graph;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::louvain::communities;
+use crate::louvain::communities_watched;
 use crate::partitioner::{check_clients, check_positive};
 use crate::{Partitioner, Result};
 
@@ -55,9 +55,19 @@ impl Partitioner for Louvain {
     }
 
     fn assign(&self, graph: &Graph, clients: usize, seed: u64) -> Result<Vec<u32>> {
+        self.assign_watched(graph, clients, seed, &mut |_| {})
+    }
+
+    fn assign_watched(
+        &self,
+        graph: &Graph,
+        clients: usize,
+        seed: u64,
+        progress: &mut dyn FnMut(f64),
+    ) -> Result<Vec<u32>> {
         self.check()?;
         check_clients(graph.len(), clients)?;
-        let found = communities(graph.adjacency(), self.resolution, seed);
+        let found = communities_watched(graph.adjacency(), self.resolution, seed, progress);
         cut_and_merge(&found.community, clients, self.delta)
     }
 }

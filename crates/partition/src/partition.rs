@@ -67,7 +67,22 @@ impl Partition {
         rule: &SplitRule,
         seed: u64,
     ) -> Result<Self> {
-        let client = partitioner.assign(graph, clients, seed)?;
+        Self::draw_watched(graph, (partitioner, clients), rule, seed, &mut |_| {})
+    }
+
+    /// Like [`Partition::draw`], with a partitioner for a number of clients; `progress` is called
+    /// with the share that is done.
+    ///
+    /// # Errors
+    /// As [`Partition::draw`].
+    pub fn draw_watched(
+        graph: &Graph,
+        (partitioner, clients): (&dyn Partitioner, usize),
+        rule: &SplitRule,
+        seed: u64,
+        progress: &mut dyn FnMut(f64),
+    ) -> Result<Self> {
+        let client = partitioner.assign_watched(graph, clients, seed, progress)?;
         let split = match partitioner.split(graph, seed)? {
             Some(split) => split,
             None => rule.draw(graph, &client, seed)?,

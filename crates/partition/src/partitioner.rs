@@ -52,6 +52,21 @@ pub trait Partitioner: std::fmt::Debug + Send + Sync {
     /// If `clients` is 0 or larger than the number of nodes, or a setting is out of range.
     fn assign(&self, graph: &Graph, clients: usize, seed: u64) -> Result<Vec<u32>>;
 
+    /// Like [`Partitioner::assign`]; `progress` is called with the share that is done, by partitioners
+    /// that take long.
+    ///
+    /// # Errors
+    /// As [`Partitioner::assign`].
+    fn assign_watched(
+        &self,
+        graph: &Graph,
+        clients: usize,
+        seed: u64,
+        _progress: &mut dyn FnMut(f64),
+    ) -> Result<Vec<u32>> {
+        self.assign(graph, clients, seed)
+    }
+
     /// The split that comes with the assignment, if one does. Only a file has one.
     ///
     /// # Errors

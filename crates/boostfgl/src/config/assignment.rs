@@ -1,7 +1,7 @@
 //! One key with a value, as `--set` and `--vary` give it.
 
 use super::dotted::{insert, merge};
-use super::lookup::{check_key, full_path, in_plain_words, last, unknown_key};
+use super::lookup::{check_key, full_path, in_plain_words, is_known, last, unknown_key};
 use super::{Checked, Config, renamed};
 use crate::{Error, Result};
 use toml::{Table, Value};
@@ -12,6 +12,8 @@ pub struct Assignment {
     /// The dotted path of the key.
     key: String,
     value: Value,
+    /// The end of the path by which the key was given, if it was not given by all of it.
+    short: Option<String>,
 }
 
 impl Assignment {
@@ -37,7 +39,8 @@ impl Assignment {
         let mut table = Table::new();
         insert(&mut table, &path, value.clone());
         check_key(&table, &path).map_err(wrong)?;
-        Ok(Self { key: path, value })
+        let short = (path != key).then_some(key);
+        Ok(Self { key: path, value, short })
     }
 
     /// The dotted path of the key.
@@ -61,6 +64,24 @@ impl Assignment {
             Some(meant) if meant == self.key => last(&self.key),
             _ => self.key.strip_prefix("methods.").unwrap_or(&self.key),
         }
+    }
+
+    /// Refuses a key that was given by its last part if a method has one of that name too, since
+    /// either may be meant.
+    ///
+    /// # Errors
+    /// Names both keys.
+    pub(crate) fn check_for(&self, method: &str) -> Result<()> {
+        let Some(short) = &self.short else { return Ok(()) };
+        let own = format!("methods.{method}.{short}");
+        if own == self.key || !is_known(&own) {
+            return Ok(());
+        }
+        let reason = format!(
+            "`{short}` is ambiguous with the method {method}: expected one of {}, {own}",
+            self.key
+        );
+        Err(Error::Config { place: "--vary".to_owned(), reason })
     }
 
     /// Whether the key has an effect on a method with boosts: it is not a setting of another method
@@ -94,7 +115,7 @@ impl Config {
     pub fn with(&self, settings: &[Assignment]) -> Result<Checked<Self>> {
         // Every field is a number, a string, a list or a table, which TOML can hold.
         let mut table = Table::try_from(self).expect("a configuration is representable as TOML");
-        for Assignment { key, value } in settings {
+        for Assignment { key, value, .. } in settings {
             let mut one = Table::new();
             insert(&mut one, key, value.clone());
             merge(&mut table, &one);

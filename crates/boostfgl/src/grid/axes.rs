@@ -206,9 +206,10 @@ impl Axes {
 /// out, so that it runs once for all their values.
 ///
 /// # Errors
-/// If a key has no effect on any of the methods.
+/// If a key has no effect on any of the methods, or its short name may mean another key of one.
 pub fn under(stacked: &[Stacked], combinations: &[Vec<Assignment>]) -> Result<Vec<Stacked>> {
     for setting in combinations.first().into_iter().flatten() {
+        stacked.iter().try_for_each(|one| setting.check_for(one.method.name))?;
         if !stacked.iter().any(|one| one.is_changed_by(setting)) {
             let labels: Vec<String> = stacked.iter().map(Stacked::label).collect();
             let reason = format!(
@@ -279,7 +280,6 @@ mod tests {
             (vec!["lrr=1"], "unknown key `lrr`"),
             (vec!["seeds=1,2"], "found `seeds`"),
             (vec!["lr=1", "learning_rate=2"], "found optimizer.learning_rate twice"),
-            (vec!["mu=1"], "`mu` is a key of several methods"),
         ] {
             let message = message(&flags);
             assert!(message.contains(wanted), "{message}");
@@ -297,5 +297,12 @@ mod tests {
         assert_eq!(labels, ["fedavg", "fedprox, fedprox.mu=0.1", "fedprox, fedprox.mu=1.5"]);
         let error = under(&stacked[..1], &combinations).unwrap_err().to_string();
         assert!(error.contains("found `methods.fedprox.mu`"), "{error}");
+        let short = axes(&["mu=0.1,1.5"]).unwrap().combinations();
+        let error = under(&stacked, &short).unwrap_err().to_string();
+        assert!(
+            error.contains("ambiguous with the method fedprox")
+                && error.contains("boost.node.mu, methods.fedprox.mu"),
+            "{error}"
+        );
     }
 }

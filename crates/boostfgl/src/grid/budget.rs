@@ -1,8 +1,8 @@
 //! Equal budgets: how many rounds each method gets so that all have the same rounds, bytes or CPU
 //! time as the base.
 //!
-//! What a method costs is a + b·T for T rounds: b per round, and a for what it does besides, such as
-//! a preparation or rounds of its own. Two short probes give a and b: exactly for bytes, which
+//! What a method costs is a + b·T for T rounds: b per round, and a for everything else, such as a
+//! preparation or rounds of its own. Two short probes give a and b: exactly for bytes, which
 //! depend on shapes alone, and by measurement for CPU time. Measurements are recorded in a file, so
 //! that the rounds, and with them all digits, stay the same when the comparison is repeated.
 
@@ -217,8 +217,7 @@ impl Grid {
     ) -> Result<Vec<Vec<Cost>>> {
         let short = self.probe(2, probing, progress)?;
         let long = self.probe(3, probing, progress)?;
-        let bytes = |cost: &CellCost| (cost.bytes_up + cost.bytes_down) as f64;
-        Ok(lines([(2, &short), (3, &long)], bytes))
+        Ok(lines([(2, &short), (3, &long)], |cost| (cost.bytes_up + cost.bytes_down) as f64))
     }
 
     /// The CPU seconds of every row, from the file or, where it has none, from probes, which are
@@ -231,10 +230,7 @@ impl Grid {
         let path = probing.folder.join(CALIBRATION);
         let mut calibration = read_calibration(&path)?;
         let digests = self.first_digests()?;
-        let known = |calibration: &Calibration, digest: &str| {
-            calibration.measured.iter().find(|one| one.cell == digest).map(Calibrated::cost)
-        };
-        let missing = digests.iter().flatten().any(|digest| known(&calibration, digest).is_none());
+        let missing = digests.iter().flatten().any(|digest| calibration.cost(digest).is_none());
         if missing {
             let most = self.experiments.iter().flatten().map(|e| e.config().fed.rounds).max();
             let long = 2 + (most.unwrap_or(1) / 5).clamp(3, 20);
@@ -245,7 +241,7 @@ impl Grid {
             let measured = lines(measured, |cost| cost.cpu_seconds);
             for (block, digests) in digests.iter().enumerate() {
                 for (row, digest) in digests.iter().enumerate() {
-                    if known(&calibration, digest).is_none() {
+                    if calibration.cost(digest).is_none() {
                         let (dataset, method) = (self.block_name(block), self.stacked[row].label());
                         let Cost { fixed, per_round } = measured[block][row].sensible();
                         let cell = digest.clone();
@@ -261,9 +257,9 @@ impl Grid {
             }
             write_calibration(&path, &calibration)?;
         }
-        let costs = digests.iter().map(|digests| {
-            digests.iter().filter_map(|digest| known(&calibration, digest)).collect()
-        });
+        let costs = digests
+            .iter()
+            .map(|digests| digests.iter().filter_map(|digest| calibration.cost(digest)).collect());
         Ok(costs.collect())
     }
 
@@ -339,9 +335,11 @@ impl Grid {
     }
 }
 
-impl Calibrated {
-    fn cost(&self) -> Cost {
-        Cost { fixed: self.fixed, per_round: self.per_round }
+impl Calibration {
+    /// The cost of a row by the digest of its first cell, if it was measured.
+    fn cost(&self, digest: &str) -> Option<Cost> {
+        let found = self.measured.iter().find(|one| one.cell == digest)?;
+        Some(Cost { fixed: found.fixed, per_round: found.per_round })
     }
 }
 

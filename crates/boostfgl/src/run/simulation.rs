@@ -191,8 +191,11 @@ impl Trainable for Experiment {
         task: SeedTask,
         output: Output<'_, '_, Self>,
     ) -> Result<FinishedSeed<SeedRun>> {
-        output.progress.dividing(task.seed);
-        let partition = Arc::new(self.partition(task.seed)?);
+        let (seed, progress) = (task.seed, &mut *output.progress);
+        progress.dividing(seed, 0.0);
+        let partition =
+            self.partition_watched(seed, &mut |share| progress.dividing(seed, share))?;
+        let partition = Arc::new(partition);
         train_seed(self, partition, task, output)
     }
 

@@ -111,28 +111,25 @@ enum Format {
     Json,
 }
 
+/// What a comparison runs.
+struct Plan {
+    grid: Grid,
+    /// The row that the others are compared with.
+    base: usize,
+    datasets: Vec<Experiment>,
+    /// Known flaws of the datasets.
+    flaws: Vec<&'static str>,
+    varied: Varied,
+}
+
 impl Compare {
     pub(crate) fn execute(&self) -> Result<()> {
         let memory = self.resources.budget()?;
         // Checks the number of threads; cells then run in pools of their own.
         let pool = self.resources.pool()?;
-        let configs = self.configs()?;
-        let axes = Axes::parse(&self.vary)?;
         let budget = self.budget.as_deref().map(BudgetKind::parse).transpose()?;
-        axes.check(&configs[0])?;
-        let keys = axes.keys();
-        let (of_pairs, of_blocks) = axes.divided();
-        let boosts = configs[0].boosts.as_deref();
-        let stacked = grid::contenders(&self.methods, boosts)?;
-        let stacked = grid::under(&stacked, &of_pairs.combinations())?;
-        let base = self.base.as_deref().map_or(Ok(0), |base| grid::find(base, boosts, &stacked))?;
-        let (datasets, flaws) = self.load(configs, &pool)?;
+        let Plan { mut grid, base, datasets, flaws, varied } = self.plan(&pool)?;
         let names: Vec<String> = datasets.iter().map(|d| d.graph().name().to_owned()).collect();
-        let Blocks { experiments, variants, settings } =
-            pool.install(|| Blocks::new(&datasets, &of_blocks))?;
-        // `examined` stores the curves of each cell, which the report shows.
-        let mut grid =
-            pool.install(|| Grid::of_blocks(&experiments, variants, stacked))?.examined(&[]);
         let folder = comparison_folder::prepare(self.out.as_deref(), "compare", &names)?;
         comparison_folder::write_configs(&folder, &datasets)?;
         let store = CellStore::open(&folder).map_err(Error::from)?;
@@ -152,15 +149,34 @@ impl Compare {
         let mut outcome = grid.run(base, resources, &store, &mut progress)?;
         drop(progress);
         outcome.comparison.budget = equal;
-        if !keys.is_empty() {
-            outcome.comparison = outcome.comparison.with_varied(Varied { keys, blocks: settings });
-        }
+        outcome.comparison.varied = varied;
         comparison_folder::write_all(&folder, &outcome.comparison, &[])?;
         let report =
             Sources::find(std::slice::from_ref(&folder), boostfgl_reproduce::NAMES)?.report();
         comparison_folder::write_report(&folder, &report.html())?;
         self.print(&outcome, &folder, &flaws)?;
         comparison_folder::complete(&outcome.comparison, outcome.cells)
+    }
+
+    /// Reads the data, and decides what runs on them.
+    fn plan(&self, pool: &rayon::ThreadPool) -> Result<Plan> {
+        let configs = self.configs()?;
+        let axes = Axes::parse(&self.vary)?;
+        axes.check(&configs[0])?;
+        let keys = axes.keys();
+        let (of_pairs, of_blocks) = axes.divided();
+        let boosts = configs[0].boosts.clone();
+        let boosts = boosts.as_deref();
+        let stacked = grid::contenders(&self.methods, boosts)?;
+        let stacked = grid::under(&stacked, &of_pairs.combinations())?;
+        let base = self.base.as_deref().map_or(Ok(0), |base| grid::find(base, boosts, &stacked))?;
+        let (datasets, flaws) = self.load(configs, pool)?;
+        let Blocks { experiments, variants, settings } =
+            pool.install(|| Blocks::new(&datasets, &of_blocks))?;
+        // `examined` stores the curves of each cell, which the report shows.
+        let grid = pool.install(|| Grid::of_blocks(&experiments, variants, stacked))?.examined(&[]);
+        let blocks = if keys.is_empty() { Vec::new() } else { settings };
+        Ok(Plan { grid, base, datasets, flaws, varied: Varied { keys, blocks } })
     }
 
     /// The configuration of each dataset; they differ only in what the dataset's protocol sets.

@@ -78,8 +78,10 @@ impl Partition {
         let mut drawn = Vec::with_capacity(seeds.len());
         for (at, &seed) in seeds.iter().enumerate() {
             let phase = format!("dividing {}", experiment.graph().name());
-            phases.show(&phase, at as f64 / seeds.len() as f64);
-            drawn.push((seed, experiment.partition(seed)?));
+            let all = seeds.len() as f64;
+            let mut show = |share: f64| phases.show(&phase, (at as f64 + share) / all);
+            show(0.0);
+            drawn.push((seed, experiment.partition_watched(seed, &mut show)?));
         }
         drop(phases);
         if let Some(path) = &self.output.out {

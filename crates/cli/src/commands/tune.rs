@@ -4,7 +4,7 @@ use crate::args::{PrintFlags, ProtocolFlags, ResourceFlags};
 use crate::progress::Cells;
 use crate::{comparison_folder, output};
 use anyhow::Result;
-use boostfgl::grid::{self, Axes, BudgetKind, CellStore, Probing, Resources};
+use boostfgl::grid::{self, Axes, BudgetKind, CellStore, Probing, Resources, Stacked};
 use boostfgl::report::{RunFolder, name, trials_csv, write_atomic};
 use boostfgl::sources::Sources;
 use boostfgl::tune::{Criterion, Search, Searched, trials};
@@ -92,26 +92,26 @@ const TRIALS: &str = "trials.csv";
 /// The folder of the chosen configurations.
 const BEST: &str = "best";
 
+/// What a search runs.
+struct Plan {
+    grid: Grid,
+    methods: Vec<Stacked>,
+    /// The method that the others are compared with, and its first row.
+    base: [usize; 2],
+    datasets: Vec<Experiment>,
+    keys: Vec<String>,
+    trials: usize,
+}
+
 impl Tune {
     pub(crate) fn execute(&self) -> Result<()> {
         let memory = self.resources.budget()?;
         let pool = self.resources.pool()?;
         let criterion = Criterion::parse(&self.metric)?;
         let budget = self.budget.as_deref().map(BudgetKind::parse).transpose()?;
-        let axes = Axes::parse(&self.vary)?;
-        axes.check_of_pairs()?;
-        let settings = trials(&axes, self.trials, self.search_seed)?;
-        let configs = self.configs()?;
-        axes.check(&configs[0])?;
-        let boosts = configs[0].boosts.clone();
-        let boosts = boosts.as_deref();
-        let methods = grid::contenders(&self.methods, boosts)?;
-        let base = self.base.as_deref().map_or(Ok(0), |base| grid::find(base, boosts, &methods))?;
-        let stacked = grid::under(&methods, &settings)?;
-        let datasets = self.load(configs, &pool)?;
+        let Plan { mut grid, methods, base: [base, first], datasets, keys, trials } =
+            self.plan(&pool)?;
         let names: Vec<String> = datasets.iter().map(|d| d.graph().name().to_owned()).collect();
-        let first = grid::find(&methods[base].label(), boosts, &stacked);
-        let mut grid = pool.install(|| Grid::new(&datasets, stacked))?.examined(&[]);
         let folder = comparison_folder::prepare(self.out.as_deref(), "tune", &names)?;
         comparison_folder::write_configs(&folder, &datasets)?;
         let store = CellStore::open(&folder).map_err(Error::from)?;
@@ -124,15 +124,34 @@ impl Tune {
         let resources = Resources { threads, memory };
         if let Some(kind) = budget {
             let probing = Probing { folder: &folder, store: &store, resources };
-            (grid, _) = grid.with_budget(kind, first?, &probing, &mut progress)?;
+            (grid, _) = grid.with_budget(kind, first, &probing, &mut progress)?;
         }
-        let trials = settings.len();
-        let search = Search { grid: &grid, methods, criterion, trials, keys: axes.keys() };
+        let search = Search { grid: &grid, methods, criterion, trials, keys };
         let found = search.run(base, resources, &store, &mut progress)?;
         drop(progress);
         found.failures.iter().for_each(|failure| output::note(failure));
-        write_results(&folder, &axes.keys(), &found)?;
+        write_results(&folder, &search.keys, &found)?;
         self.print(&found, &folder)
+    }
+
+    /// Reads the data, and decides what runs on them.
+    fn plan(&self, pool: &rayon::ThreadPool) -> Result<Plan> {
+        let axes = Axes::parse(&self.vary)?;
+        axes.check_of_pairs()?;
+        let settings = trials(&axes, self.trials, self.search_seed)?;
+        let configs = self.configs()?;
+        axes.check(&configs[0])?;
+        let boosts = configs[0].boosts.clone();
+        let boosts = boosts.as_deref();
+        let methods = grid::contenders(&self.methods, boosts)?;
+        let base = self.base.as_deref().map_or(Ok(0), |base| grid::find(base, boosts, &methods))?;
+        let stacked = grid::under(&methods, &settings)?;
+        let is_first = |row: &Stacked| row.under(&[]).label() == methods[base].label();
+        let first = stacked.iter().position(is_first).unwrap_or(0);
+        let datasets = self.load(configs, pool)?;
+        let grid = pool.install(|| Grid::new(&datasets, stacked))?.examined(&[]);
+        let (keys, trials) = (axes.keys(), settings.len());
+        Ok(Plan { grid, methods, base: [base, first], datasets, keys, trials })
     }
 
     /// The configuration of each dataset.

@@ -43,7 +43,7 @@ fn streams_have_the_rounds_of_the_run_in_other_formats() {
     assert!(history[5]["_timestamp"].as_f64().unwrap() > 1.5e9);
     // The same events as an export of the finished run, apart from their times.
     place.ok("report r --export tensorboard --out t");
-    let exported = place.bytes("t/r/seed0/events.out.tfevents.0000000000.boostfgl");
+    let exported = place.bytes("t/tensorboard/r/seed0/events.out.tfevents.0000000000.boostfgl");
     let streamed = place.bytes(&format!("r/{EVENTS}"));
     assert_eq!((records(&streamed), streamed.len()), (4, exported.len()), "a version and 3 rounds");
     // Nothing else of the run differs.

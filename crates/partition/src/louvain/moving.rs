@@ -4,6 +4,7 @@ use boostfgl_graph::Stream;
 
 use super::MIN_GAIN;
 use super::level::Level;
+use super::work::Work;
 
 /// Communities under construction.
 ///
@@ -47,8 +48,11 @@ impl<'a> Moving<'a> {
     /// since their last visit: the others rarely move, and the last sweeps, in which few nodes
     /// move, become cheap (Ozaki, Tezuka, Inaba 2016). Before a level ends, one more full sweep
     /// checks that no node gains by a move.
-    pub(super) fn run(&mut self, seed: u64, level: u64) -> f64 {
+    ///
+    /// `progress` is called with the share of this level that is done, by estimate.
+    pub(super) fn run(&mut self, seed: u64, level: u64, progress: &mut dyn FnMut(f64)) -> f64 {
         let mut gained = 0.0;
+        let mut work = Work::new(self.level.len());
         let mut full = true;
         for sweep in 0..MAX_SWEEPS {
             if full {
@@ -57,7 +61,14 @@ impl<'a> Moving<'a> {
             let mut order: Vec<u32> =
                 (0..self.level.len() as u32).filter(|&v| self.stale[v as usize]).collect();
             Stream::new(seed, "louvain", &[level, sweep]).shuffle(&mut order);
-            let rise: f64 = order.iter().map(|&v| self.visit(v as usize)).sum();
+            work.sweep(order.len(), full && sweep > 0);
+            let mut rise = 0.0;
+            for nodes in order.chunks(REPORTED) {
+                for &v in nodes {
+                    rise += self.visit(v as usize);
+                }
+                progress(work.visited(nodes.len()));
+            }
             // ΔQ = (1/m) · (w(v, c) − γ k_v tot_c / 2m − the same for staying), and total() = 2m.
             let rise = 2.0 * rise / self.level.total();
             gained += rise;
@@ -123,6 +134,9 @@ impl<'a> Moving<'a> {
         most - stay
     }
 }
+
+/// Progress is reported after this many visits.
+const REPORTED: usize = 1 << 15;
 
 /// A bound for the case that rounding errors keep nodes moving. Real graphs need about ten sweeps.
 const MAX_SWEEPS: u64 = 1000;

@@ -27,14 +27,15 @@ impl Heat {
     pub fn chart(&self) -> Chart {
         let low = self.numbers().fold(f64::INFINITY, f64::min);
         let high = self.numbers().fold(f64::NEG_INFINITY, f64::max);
-        let longest =
-            self.rows.iter().map(|(name, _)| text_width(&shortened(name, 30))).fold(0.0, f64::max);
+        // The name of the rows stands above them, in the same column.
+        let names = self.rows.iter().map(|(name, _)| name).chain([&self.y]);
+        let longest = names.map(|name| text_width(&shortened(name, 30))).fold(0.0, f64::max);
         let left = (20.0 + longest).clamp(90.0, WIDTH / 2.0);
         let wide = (WIDTH - left - 8.0) / self.columns.len().max(1) as f64;
         let top = 44.0;
         let mut drawing = Markup::default();
         text(&mut drawing, left + (WIDTH - left) / 2.0, 14.0, "name middle", &self.x);
-        text(&mut drawing, left - 8.0, top - 8.0, "name end", &self.y);
+        text(&mut drawing, left - 8.0, top - 8.0, "name end", &shortened(&self.y, 30));
         for (c, name) in self.columns.iter().enumerate() {
             let most = ((wide / 6.4) as usize).max(3);
             text(

@@ -216,7 +216,7 @@ mod tests {
         levels.curves[0].1[0] = vec![0.0, 4.0];
         let chart = levels.chart();
         assert_eq!(chart.rows[0][2], "-0.82843", "the table has the number");
-        assert!(!chart.svg.contains("(-"), "{}", chart.svg);
+        assert!(chart.svg.contains("0.001: 2 (0 to 4.828)"), "{}", chart.svg);
     }
 
     #[test]

@@ -17,12 +17,6 @@ pub struct EqualBudget {
 }
 
 impl Comparison {
-    /// The same comparison with the budget that its rounds follow from.
-    #[must_use]
-    pub fn with_budget(self, budget: EqualBudget) -> Self {
-        Self { budget: Some(budget), ..self }
-    }
-
     /// One sentence per dataset with the rounds that every method got; none without a budget.
     pub(super) fn budget_notes(&self) -> Vec<String> {
         let Some(budget) = &self.budget else { return Vec::new() };

@@ -47,12 +47,6 @@ impl Spot<'_> {
 }
 
 impl Comparison {
-    /// The same comparison with what was varied in it.
-    #[must_use]
-    pub fn with_varied(self, varied: Varied) -> Self {
-        Self { varied, ..self }
-    }
-
     /// Every method on every dataset at every combination of values; empty if nothing was varied.
     pub(crate) fn spots(&self) -> Vec<Spot<'_>> {
         let mut spots = Vec::new();

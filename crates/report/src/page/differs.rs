@@ -1,4 +1,4 @@
-//! What differs between the runs that are compared, besides their methods.
+//! What differs between the runs that are compared, apart from their methods.
 
 use super::RunGroup;
 use crate::markup::Markup;
