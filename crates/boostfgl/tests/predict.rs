@@ -76,6 +76,9 @@ fn check(place: &Path, run: &Run, what: &str) {
     }
 }
 
+/// A change of a configuration.
+type Change = fn(&mut Config);
+
 /// The boosts that a method does not refuse.
 fn allowed(method: &MethodInfo) -> Vec<Boost> {
     Boost::ALL.into_iter().filter(|&boost| (method.refuses)(boost).is_none()).collect()
@@ -103,7 +106,7 @@ fn every_method_predicts_again_what_it_predicted_with_and_without_boosts() {
 #[test]
 fn settings_that_change_the_evaluation_are_predicted_again_too() {
     let place = tempfile::tempdir().unwrap();
-    let cases: [(&str, &str, fn(&mut Config)); 7] = [
+    let cases: [(&str, &str, Change); 7] = [
         ("the best round", "boostfgl", |config| {
             config.fed.report = boostfgl::fed::config::ReportedRound::BestVal;
         }),

@@ -84,9 +84,7 @@ impl<T: Real> WeightedLoss<T> {
         let scale = match self.reduction {
             Reduction::Sum => T::ONE,
             Reduction::Mean => T::of(1.0 / alpha.len().max(1) as f64),
-            Reduction::WeightedMean => {
-                T::of(1.0 / products.clone().map(|product| product.f64()).sum::<f64>())
-            }
+            Reduction::WeightedMean => T::of(1.0 / products.clone().map(Real::f64).sum::<f64>()),
         };
         for (weight, product) in self.weights.iter_mut().zip(products) {
             *weight = product * scale;

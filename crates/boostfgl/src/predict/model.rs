@@ -11,7 +11,7 @@ pub enum Model {
     /// The folder of a finished run.
     Run(Box<FinishedRun>),
     /// A file of models.
-    File(ModelFile),
+    File(Box<ModelFile>),
 }
 
 /// Which of the models of a run predicts.
@@ -42,7 +42,7 @@ impl Model {
         if path.is_dir() {
             return Ok(Self::Run(Box::new(FinishedRun::open(path)?)));
         }
-        Ok(Self::File(ModelFile::open(path)?))
+        Ok(Self::File(Box::new(ModelFile::open(path)?)))
     }
 
     /// The run, which predicts for its own nodes.
@@ -67,7 +67,7 @@ impl Model {
     /// If there is no such seed or client, or clients have models of their own and none is named.
     pub fn choose(self, which: &Which<'_>) -> Result<Chosen> {
         let (file, client) = match self {
-            Self::File(file) => (file, which.client),
+            Self::File(file) => (*file, which.client),
             Self::Run(run) => run.model_file(which.client)?,
         };
         let seed = file.seed(which.seed)?;
