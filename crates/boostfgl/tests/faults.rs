@@ -220,7 +220,7 @@ fn every_flipped_byte_and_truncation_of_a_file_is_reported_with_its_name() {
     let expected =
         ["config.toml", "model.safetensors", "partition.csv", "partition.json", "predictions.csv"];
     assert_eq!(names[..5], expected);
-    assert_eq!(names[5..], ["report.html", "rounds.jsonl", "summary.json"]);
+    assert_eq!(names[5..], ["report.html", "rounds.jsonl", "state.bin", "summary.json"]);
     let problems = || RunView::read(folder.path(), Depth::Whole).unwrap().problems;
     assert!(problems().is_empty());
     for name in names.iter().map(String::as_str).chain([Checksums::FILE]) {
@@ -282,7 +282,7 @@ fn a_report_always_matches_its_checksum() {
             rewrite(place).unwrap();
             let sums = Checksums::read(&place.join("run")).unwrap().unwrap();
             assert!(
-                sums.names().count() == 8 && sums.names().all(|name| sums.check(name).is_ok()),
+                sums.names().count() == 9 && sums.names().all(|name| sums.check(name).is_ok()),
                 "{fault:?} at {n}"
             );
         };

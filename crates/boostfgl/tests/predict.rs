@@ -76,6 +76,9 @@ fn check(place: &Path, run: &Run, what: &str) {
     }
 }
 
+/// A change of a configuration.
+type Change = fn(&mut Config);
+
 /// The boosts that a method does not refuse.
 fn allowed(method: &MethodInfo) -> Vec<Boost> {
     Boost::ALL.into_iter().filter(|&boost| (method.refuses)(boost).is_none()).collect()
