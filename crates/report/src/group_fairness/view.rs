@@ -231,12 +231,6 @@ fn larger(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
 }
 
 /// Demographic parity, its parts and equalised odds.
-fn disparities(found: &[&AttributeScores]) -> Vec<DisparityView> {
-    type Part = fn(&Disparities) -> &Disparity;
-    let parts: [(&str, Part); 3] = [
-        ("demographic parity", |all| &all.demographic_parity),
-        ("recall (equal opportunity)", |all| &all.true_positive_rate),
-        ("false positive rate", |all| &all.false_positive_rate),
 fn disparities(found: &[&AttributeScores], groups: &[GroupView]) -> Vec<DisparityView> {
     let parts: [Part; 3] = [
         ("demographic parity", "selection_rate", |all| &all.demographic_parity),

@@ -52,12 +52,6 @@ pub struct Curve {
 }
 
 /// Sorts runs into groups that can be compared in pairs, in order of appearance.
-/// Keys by which methods differ, and those that change no digit of training. They do not distinguish
-/// protocols.
-const OF_METHODS: [&str; 7] =
-    ["name", "method", "boosts", "boost.", "methods.", "seeds", "evaluation."];
-
-/// Sorts runs into groups of one dataset and one protocol, in order of appearance.
 pub(super) fn run_groups(views: Vec<RunView>) -> Vec<RunGroup> {
     let mut sorted: Vec<Vec<RunView>> = Vec::new();
     for view in views {
