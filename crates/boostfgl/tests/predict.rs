@@ -106,7 +106,6 @@ fn every_method_predicts_again_what_it_predicted_with_and_without_boosts() {
 #[test]
 fn settings_that_change_the_evaluation_are_predicted_again_too() {
     let place = tempfile::tempdir().unwrap();
-    type Change = fn(&mut Config);
     let cases: [(&str, &str, Change); 7] = [
         ("the best round", "boostfgl", |config| {
             config.fed.report = boostfgl::fed::config::ReportedRound::BestVal;
