@@ -13,8 +13,8 @@ use boostfgl::{Data, Layers, grid};
 use clap::{ArgMatches, Command, CommandFactory as _};
 use std::collections::BTreeSet;
 
-/// The placeholder for the reader's own data.
-const OWN_DATA: &str = "my-folder";
+/// The placeholders for the reader's own data: of a run, and new ones.
+const OWN_DATA: [&str; 2] = ["my-folder", "new.npz"];
 
 /// The words of a command as a shell splits them, up to a comment or a redirection.
 fn words(line: &str) -> Vec<String> {
@@ -93,7 +93,7 @@ const KNOWN: [(&str, Exists); 12] = [
     ("stream", |list| StreamKind::parse(list).is_ok()),
     ("vary", |text| grid::Axis::parse(text).is_ok()),
     ("budget", |name| grid::BudgetKind::parse(name).is_ok()),
-    ("data", |name| name == OWN_DATA || Data::named(name).is_ok()),
+    ("data", |name| OWN_DATA.contains(&name) || Data::named(name).is_ok()),
 ];
 
 /// Whether a metric can be measured; a class must be one of built-in data.

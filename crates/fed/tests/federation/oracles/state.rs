@@ -115,6 +115,10 @@ impl Reader<'_> {
                 let read = |x: &[u8]| f64::from(u32::from_le_bytes(x.try_into().unwrap()));
                 self.take(4 * count).chunks(4).map(read).collect()
             }
+            b'Y' => {
+                let count = self.count();
+                self.take(count).iter().map(|byte| f64::from(*byte)).collect()
+            }
             b'C' => {
                 let count = self.count();
                 (0..count).map(|_| self.count() as f64).collect()
