@@ -210,7 +210,7 @@ impl RunFolder {
     fn files_of_clients(&self) -> Vec<String> {
         let mut files = Vec::new();
         for client in self.client_names() {
-            for name in [Self::PREDICTIONS, Self::MODEL] {
+            for name in [Self::PREDICTIONS, Self::MODEL, Self::PREPARATION] {
                 if self.client(&client).join(name).is_file() {
                     files.push(format!("{}/{client}/{name}", Self::CLIENTS));
                 }

@@ -420,3 +420,54 @@ fn a_prepared_folder_stays_prepared_through_other_formats() {
         place.ok(&format!("run --client-data {parts} {TINY} --method fedavg --out run-{format}"));
     }
 }
+
+/// What a run computed on its clients' own data, wherever they are.
+fn federation_digest(place: &Place, run: &str) -> String {
+    let summary: Value = serde_json::from_str(&place.read(&format!("{run}/summary.json"))).unwrap();
+    summary["seeds"][0]["federation_digest"].as_str().unwrap().to_owned()
+}
+
+/// Means and deviations are fitted on training nodes, by each client or with the moments of all, in
+/// a simulation and on folders of clients to the same digits. They are in the model file, so that a
+/// prediction for new customers uses those of the training.
+#[test]
+fn columns_are_prepared_in_training_and_in_predictions() {
+    let place = Place::new();
+    write_export(&place);
+    place.ok(&format!("data import {EXPORT} --to bank"));
+    place.ok("partition bank --clients 2 --to-clients parts --seeds 1");
+    let new = place.read("konten.csv").replace(";fraud;", ";;").replace(";ok;", ";;");
+    place.write("neu.csv", new);
+    place.ok("data import --nodes neu.csv --edges umsatz.csv --columns bank/columns.toml --to new");
+    let method = format!("{TINY} --method fedavg");
+    let mut digests = Vec::new();
+    for (name, moments) in [("own", "client"), ("all", "all-clients")] {
+        let scope = format!("{method} --set moments={moments}");
+        place.ok(&format!("run bank --clients 2 {scope} --out {name}"));
+        place.ok(&format!("run --client-data parts {scope} --out {name}-folders"));
+        let digest = federation_digest(&place, name);
+        assert_eq!(federation_digest(&place, &format!("{name}-folders")), digest);
+        digests.push(digest);
+        place.ok(&format!("predict {name} --to again.csv"));
+        let again = table(&place.read("again.csv"));
+        for (row, found) in table(&place.read(&format!("{name}/predictions.csv"))).iter().zip(again)
+        {
+            assert_eq!((&row["node"], &row["prediction"]), (&found["node"], &found["prediction"]));
+        }
+        std::fs::remove_file(place.path("again.csv")).unwrap();
+    }
+    assert_ne!(digests[0], digests[1], "moments of one client and of all");
+    let scores = place.ok("predict all new");
+    assert_eq!(table(&scores.stdout).len(), 40);
+    place.refused_with("predict own new", &["--client", "means and deviations"]);
+    let first = place.ok("predict own new --client 0").stdout;
+    assert_ne!(first, place.ok("predict own new --client 1").stdout, "each has its own scale");
+    // The same model and scale, from the folder of that client.
+    assert_eq!(place.ok("predict own-folders new --client client-0").stdout, first);
+    place.refused_with("predict own-folders new", &["--client", "client-0, client-1"]);
+    let again = table(&place.ok("predict own-folders --client client-0").stdout);
+    let kept = table(&place.read("own-folders/clients/client-0/predictions.csv"));
+    for (row, found) in kept.iter().zip(again) {
+        assert_eq!((&row["node"], &row["prediction"]), (&found["node"], &found["prediction"]));
+    }
+}
