@@ -22,7 +22,7 @@ use std::path::PathBuf;
 /// Examples:
 ///   boostfgl predict runs/demo/fedavg                                 the run's own predictions
 ///   boostfgl predict runs/demo/fedavg new.npz --to scores.csv         a new graph
-///   boostfgl predict runs/demo/fedavg all.npz --nodes new.txt         some of its nodes
+///   boostfgl predict runs/demo/fedavg new.npz --nodes new.txt         some of its nodes
 ///   boostfgl predict runs/demo/fedgta new.npz --client 2 --seed 1     a client's own model
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
