@@ -94,7 +94,7 @@ fn setup(method: &'static MethodInfo) -> Setup {
         attack: Default::default(),
         transport: Default::default(),
         moments: Default::default(),
- loss: Default::default(),
+        loss: Default::default(),
         evaluation: String::new(),
         probabilities: false,
     }
