@@ -345,7 +345,7 @@ describe("runs that cannot be compared", () => {
   const file = join(folder, "apart.html");
 
   before(async () => {
-    const run = (data, rounds, out) => boostfgl("run", data, "--method", "fedavg", "--clients", "2", "--rounds", rounds, "--seeds",
+    const run = (data, clients, out) => boostfgl("run", data, "--method", "fedavg", "--clients", clients, "--rounds", "2", "--seeds",
       "1", "--out", join(folder, out), ...SMALL);
     await Promise.all([run("demo", "2", "two"), run("demo", "3", "three"), run(ownData("own", ["a", "b"]), "2", "other")]);
     await boostfgl("report", ...["two", "three", "other"].map((run) => join(folder, run)), "--out", file);
@@ -356,12 +356,12 @@ describe("runs that cannot be compared", () => {
     assert.equal(parts.length, 4, `${parts}`);
     const [apart, two, three, other] = parts;
     assert.equal(apart, "Shown apart");
-    assert.equal(two, "demo (fed.rounds = 2)");
-    assert.equal(three, "demo (fed.rounds = 3)");
+    assert.equal(two, "demo (partition.clients = 2)");
+    assert.equal(three, "demo (partition.clients = 3)");
     assert.ok(!other.includes("demo"), other);
     const [, ...rows] = await cells(page.locator("#apart ~ .scroll table").first());
     assert.deepEqual(rows.map((row) => row[1]), ["fedavg", "fedavg", "fedavg"]);
-    assert.equal(rows[1][2], "fed.rounds = 3");
+    assert.equal(rows[1][2], "partition.clients = 3");
     assert.equal(await page.getByText("Paired differences").count(), 0);
     await picture(page, "apart");
   });
